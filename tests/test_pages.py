@@ -1,0 +1,160 @@
+"""Three promises: every snippet is whole, is shown, and backs what the prose says."""
+
+import re
+
+import pytest
+from conftest import ROOT, SNIPPET, TOKEN
+
+SNIPPETS = sorted(ROOT.glob("snippets/**/*.md"))
+PAGES = sorted({*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/assets/*")})
+EMBED = re.compile(r'^ *--8<-- "(.+)"$', re.M)
+FENCE = re.compile(r"^ *(`{3,}|~{3,}) *(\S*).*?^ *\1`*~*$", re.M | re.S)
+HEADING = re.compile(r"^(#+) .*$", re.M)
+
+# What a page says without claiming that TensorFlow printed it: fences, embeds, the titles of
+# tabs and notes, addresses, attributes, releases, issues and dates.
+NOT_PROSE = re.compile(
+    rf"\A---\n.*?^---$|{FENCE.pattern}|^ *(?:--8<--|===|!!!|\?\?\?)[^\n]*|\]\(\S+?\)|<[^>]+>"
+    r"|\{[^}\n]*\}|\b(?:TensorFlow|TF|Python|Keras|NumPy|Chromium) \d+(?:\.\d+)*(?![\w.]*\d)"
+    r"|\bv?\d+\.\d+\.\d+\b|#\d+\b|\b\d{4}-\d\d-\d\d\b",
+    re.M | re.S,
+)
+NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
+ROW = rf"{NUMBER}(?:[\s.,&\\()\[\]]+{NUMBER})*"
+NAME = r"\b(?:\w+(?:Error|Exception|Warning)|True|False|None)\b"
+CLAIM = re.compile(
+    rf'`(?P<code>[^`\n]+)`|["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})'
+)
+
+
+def relative(path):
+    """Name a file as the reader of an error would type it."""
+    return str(path.relative_to(ROOT))
+
+
+def blank(pattern, text):
+    """Replace what matches by spaces, so that all the rest keeps its place."""
+    return pattern.sub(lambda found: " " * len(found[0]), text)
+
+
+def claims(page):
+    """List what the prose of `page` claims, as matches of CLAIM at their places in `page`.
+
+    A row of numbers, such as (1, 10, 100), is one claim; so is inline code with a number.
+    """
+    found = CLAIM.finditer(blank(NOT_PROSE, page))
+    return [c for c in found if not c["code"] or re.search(rf"\d|^{NAME}$", c["code"])]
+
+
+def evidence(page, place):
+    """Return the snippets embedded under the heading that `place` stands under, as one text."""
+    headings = list(HEADING.finditer(blank(FENCE, page)))
+    above = [h for h in headings if h.start() <= place]
+    start, level = (above[-1].start(), len(above[-1][1])) if above else (0, 0)
+    below = [h.start() for h in headings if h.start() > start and len(h[1]) <= level]
+    embeds = EMBED.findall(page[start : min(below, default=len(page))])
+    files = [ROOT / "snippets" / name for name in embeds]
+    return "\n".join(file.read_text("utf-8") for file in files if file.exists())
+
+
+def numbers(text):
+    """Spell the numbers in `text` one way, so that 5, 5. and 5.0 are the same."""
+    return "".join(f" {float(number)}" for number in re.findall(NUMBER, text)) + " "
+
+
+def supported(claim, text):
+    """Tell whether the snippets in `text` print or write what `claim` says."""
+    stated = (claim["code"] or claim["quote"] or claim[0]).strip()
+    if claim["row"]:
+        return any(numbers(stated) in numbers(row) for row in re.findall(ROW, text))
+    if re.fullmatch(
+        NAME, stated
+    ):  # printed or passed on, but not as in persistent=True
+        return re.search(rf"(?<!=)\b{stated}\b", text)
+    return " ".join(stated.split()) in " ".join(text.split())
+
+
+def unsupported(page):
+    """List the claims of `page` that no snippet under the same heading prints or writes."""
+    return [c[0] for c in claims(page) if not supported(c, evidence(page, c.start()))]
+
+
+@pytest.mark.parametrize("path", [*SNIPPETS, ROOT / "README.md"], ids=relative)
+def test_snippet_is_one_fence_and_its_output(path):
+    """One plain python fence, then one output fence; nothing a reader could not rerun."""
+    text = path.read_text("utf-8")
+    fences = SNIPPET.findall(text)
+    name = relative(path)
+    assert len(fences) == text.count("```python") == 1, (
+        f"{name}: write one plain ```python fence"
+    )
+    assert fences[0][1], (
+        f"{name}: no output; write it with: nox -s snippets -- --update {name}"
+    )
+    assert path.name == "README.md" or SNIPPET.fullmatch(text.rstrip()), (
+        f"{name}: a snippet is a ```python and an ```output fence at the margin; move the rest "
+        "to the page that embeds it"
+    )
+    assert str(ROOT) not in text, (
+        f"{name}: prints a path of this machine; print less of it"
+    )
+    assert "np." not in fences[0][1], (
+        f"{name}: NumPy 1 prints this otherwise; print the values"
+    )
+    for number in TOKEN.finditer(fences[0][1]):
+        digits = re.sub(r"e.*|[-+.]", "", number["float"] or "").strip("0")
+        assert len(digits) <= 5, f"{name}: round {number[0]}; print at most five digits"
+        assert not 0 < abs(float(number["float"] or 0)) < 1e-7, (
+            f"{name}: {number[0]} is noise"
+        )
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_page_embeds_snippets_only(path):
+    """Every embed exists, and no Python stands in the page itself, where nothing runs it."""
+    page = path.read_text("utf-8")
+    for name in EMBED.findall(page):
+        assert (ROOT / "snippets" / name).exists(), (
+            f"{relative(path)} embeds {name}: create snippets/{name} or mend the name"
+        )
+    python = [
+        f[0] for f in FENCE.finditer(page) if f[2] not in ("console", "text", "mermaid")
+    ]
+    assert not python, (
+        f"{relative(path)} holds code; move it to snippets/ and embed it:\n{python[0]}"
+    )
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_prose_claims_what_a_snippet_shows(path):
+    """Every number, exception and quoted message stands in a snippet under its heading."""
+    missing = unsupported(path.read_text("utf-8"))
+    assert not missing, (
+        f"{relative(path)} claims what no snippet under the same heading prints or writes: "
+        f"{', '.join(missing)}. Embed the snippet that shows it, or correct the sentence."
+    )
+
+
+def test_every_snippet_is_embedded():
+    """A snippet that no page shows is evidence that no reader sees."""
+    embedded = {
+        name for page in PAGES for name in EMBED.findall(page.read_text("utf-8"))
+    }
+    orphans = {str(s.relative_to(ROOT / "snippets")) for s in SNIPPETS} - embedded
+    assert not orphans, "\n".join(
+        f'No page shows snippets/{name}: embed it with --8<-- "{name}", or delete the file'
+        for name in sorted(orphans)
+    )
+
+
+def test_stated_release_is_the_one_that_ran():
+    """The release that the README and the site name is the locked one."""
+    locked = re.search(
+        r"^tensorflow==(\S+)",
+        (ROOT / "requirements/snippets.txt").read_text("utf-8"),
+        re.M,
+    )[1]
+    for name in ("README.md", "mkdocs.yml", "docs/evidence/method.md"):
+        assert f"TensorFlow {locked}" in (ROOT / name).read_text("utf-8"), (
+            f"{name} does not name TensorFlow {locked}, which requirements/snippets.txt locks"
+        )
