@@ -1,0 +1,194 @@
+"""The built site as a reader's browser sees it."""
+
+import functools
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT, SNIPPET
+from playwright.sync_api import Error
+from test_pages import EMBED, PAGES
+
+BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
+ADDRESSES = [
+    re.sub(r"(^|/)index\.md$|\.md$", "/", str(page.relative_to(ROOT / "docs"))).lstrip(
+        "/"
+    )
+    for page in PAGES
+]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A file server that does not log each request."""
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Build the site as it is published and return its folder."""
+    site = tmp_path_factory.mktemp("site")
+    # With a repository: the theme would ask its host for numbers on every page.
+    env = {**os.environ, "REPO_URL": "https://github.com/tensorflow/tensorflow"}
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--site-dir",
+        str(site),
+    ]
+    build = subprocess.run(
+        command, cwd=ROOT, env=env, check=False, capture_output=True, text=True
+    )
+    assert build.returncode == 0, f"The site does not build:\n{build.stderr}"
+    return site
+
+
+@pytest.fixture(scope="session")
+def base_url(folder):
+    """Serve the site on a free port of this machine and return its address."""
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser(launch_browser):
+    """Start an installed Chromium or Chrome, else Playwright's own, else skip."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    try:
+        browser = launch_browser(executable_path=path)
+    except Error as error:
+        reason = (
+            "No browser, so the site was not tested in one. Install Chromium (for instance with "
+            "`apt install chromium`) or Playwright's own (`.nox/tests/bin/playwright install "
+            f"chromium`), then run `nox -s tests`. {str(error).splitlines()[0]}"
+        )
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    """Let a page write to the clipboard and read it back."""
+    return {
+        **browser_context_args,
+        "permissions": ["clipboard-read", "clipboard-write"],
+    }
+
+
+@pytest.fixture(params=ADDRESSES, ids=lambda address: address or "home")
+def opened(page, base_url, request):
+    """Open one page of the site and return it with all that it asked for and complained of."""
+    requests, complaints = [], []
+    page.on("request", lambda asked: requests.append(asked.url))
+    page.on("console", lambda said: complaints.append(f"{said.type}: {said.text}"))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{base_url}/{request.param}", wait_until="networkidle")
+    return page, requests, complaints
+
+
+def test_page_asks_no_other_host_and_does_not_complain(opened, base_url):
+    """All that a page needs comes from the site, and its console stays empty."""
+    _, requests, complaints = opened
+    assert not [
+        url for url in requests if not url.startswith((base_url, "data:", "blob:"))
+    ]
+    assert not complaints
+
+
+def test_links_lead_somewhere(opened, base_url, folder):
+    """Every link within the site leads to a file and, where it names one, to an anchor."""
+    links = opened[0].eval_on_selector_all("a[href]", "links => links.map(a => a.href)")
+    inside = {link for link in links if link.startswith(base_url)}
+    assert len(inside) > len(ADDRESSES)
+    for link in inside:
+        address, anchor = urldefrag(link)
+        file = Path(folder, unquote(address.removeprefix(f"{base_url}/")))
+        file = file / "index.html" if file.is_dir() else file
+        assert file.is_file(), f"{link}: no such page"
+        found = not anchor or f'id="{unquote(anchor)}"' in file.read_text("utf-8")
+        assert found, f"{link}: no such anchor"
+
+
+def test_every_embed_is_shown_as_code(opened, base_url):
+    """As many outputs stand on the page as snippets are embedded: no indent hid one."""
+    page, *_ = opened
+    name = page.url.removeprefix(f"{base_url}/").rstrip("/") or "index"
+    text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    embeds = [embed for embed in EMBED.findall(text) if embed.endswith(".md")]
+    assert page.locator(".language-output").count() == len(embeds)
+
+
+def test_page_is_accessible(opened):
+    """Axe finds no violation, in light and in dark."""
+    for scheme in ("light", "dark"):
+        opened[0].emulate_media(color_scheme=scheme)
+        opened[0].reload(wait_until="networkidle")
+        report = Axe().run(opened[0])
+        assert report.violations_count == 0, f"{scheme}:\n{report.generate_report()}"
+
+
+def test_page_fits_a_phone(opened):
+    """Nothing but code and tables, which scroll by themselves, is wider than the screen."""
+    opened[0].set_viewport_size({"width": 390, "height": 844})
+    assert opened[0].evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_tabs_switch_together_and_stay(page, base_url):
+    """A reader who picks a side once sees it everywhere, on the next page too."""
+    page.goto(f"{base_url}/parameters/grad_ys/", wait_until="networkidle")
+    label = page.locator(".tabbed-labels label", has_text="TF 2 tape")
+    assert label.count() > 1
+    label.last.click()
+    page.wait_for_timeout(300)
+    for url in (page.url, f"{base_url}/start/migrate/"):
+        page.goto(url, wait_until="networkidle")
+        chosen = page.locator(".tabbed-set > input:checked").evaluate_all(
+            "inputs => inputs.map(i => document.querySelector(`label[for=${i.id}]`).innerText)"
+        )
+        assert set(chosen) == {"TF 2 tape"}, url
+
+
+def test_copy_button_copies_the_code(page, base_url):
+    """What lands on the clipboard is the snippet's code, without its output."""
+    page.goto(base_url, wait_until="networkidle")
+    code = page.locator(".language-python").first
+    code.hover()
+    code.locator("button").first.click()
+    page.wait_for_timeout(300)
+    fence = SNIPPET.search((ROOT / "snippets/home/graph.md").read_text("utf-8"))
+    assert (
+        page.evaluate("navigator.clipboard.readText()").strip() == fence["code"].strip()
+    )
+
+
+def test_search_finds_an_error_message(page, base_url):
+    """A reader who searches for an error message finds the page that settles it."""
+    page.goto(f"{base_url}/?q=Length+mismatch", wait_until="networkidle")
+    page.locator("input[data-md-component=search-query]").click()
+    page.wait_for_selector(".md-search-result__link")
+    links = page.eval_on_selector_all(
+        ".md-search-result__link", "all => all.map(a => a.href)"
+    )
+    assert any("/parameters/grad_ys/" in link for link in links)
