@@ -1,0 +1,166 @@
+# /// script
+# requires-python = ">=3.11,<3.14"
+# dependencies = ["nox[uv]"]
+# ///
+"""Every task of the project; plain `nox` runs what CI runs.
+
+Where nox is not installed, `python3 noxfile.py` fetches it into .nox/ and means the same.
+"""
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+LOCKS = ROOT / "requirements"
+# What is switched off would look at each of TensorFlow's modules, and at its garbage.
+VERIFY = ["pytest", "--markdown-docs", "--assert=plain", "-p", "no:unraisableexception"]
+
+if not (3, 11) <= sys.version_info < (3, 14):
+    sys.exit(
+        "The site's tools and TensorFlow 2.21 need Python 3.11, 3.12 or 3.13, and this is Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]}. Run one of those, such as `python3.13 "
+        "noxfile.py`, or let uv fetch one: `uv run noxfile.py`."
+    )
+
+try:
+    import nox
+except ModuleNotFoundError:
+    lock = LOCKS / "nox.txt"
+    tools = ROOT / ".nox" / f"nox-{hashlib.sha256(lock.read_bytes()).hexdigest()[:8]}"
+    if not tools.exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes"]
+        if subprocess.run(
+            [*pip, "--target", tools, "-r", lock], check=False
+        ).returncode:
+            sys.exit(
+                f"pip could not install {lock.relative_to(ROOT)}; its message is above."
+            )
+    sys.path.insert(0, str(tools))
+    import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "snippets", "mutants", "docs", "tests"]
+
+
+def install(session, *groups):
+    """Install the locked packages of `groups` and quieten start-up messages."""
+    for group in groups:
+        session.install(
+            "--quiet", "--require-hashes", "-r", str(LOCKS / f"{group}.txt")
+        )
+    session.env["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    session.env["NO_MKDOCS_2_WARNING"] = "1"  # CONTRIBUTING.md says what it would
+    session.env["PYTHONPATH"] = "tests"
+
+
+@nox.session
+def lint(session):
+    """Check Python, snippets and spelling; `-- --fix` mends what it can."""
+    install(session, "lint")
+    fix = "--fix" in session.posargs
+    session.run("ruff", "format", *([] if fix else ["--diff"]), ".")
+    session.run("ruff", "check", *session.posargs, ".")
+    with tempfile.TemporaryDirectory() as code:
+        for snippet in ROOT.glob("snippets/*/*.md"):
+            fence = snippet.read_text("utf-8").split("```")[1].removeprefix("python\n")
+            Path(code, f"{snippet.parent.name}_{snippet.stem}.py").write_text(
+                fence, "utf-8"
+            )
+        config = [
+            "--config=pyproject.toml",
+            "--config=lint.pycodestyle.max-line-length=88",
+        ]
+        session.run("ruff", "check", *config, "--ignore=D", code)
+    session.run("codespell", *(["-w"] if fix else []))
+
+
+@nox.session
+def snippets(session):
+    """Run every example on real TensorFlow; `-- --update` writes the outputs."""
+    install(session, "snippets")
+    paths = (
+        []
+        if any(Path(arg).exists() for arg in session.posargs)
+        else ["snippets", "README.md"]
+    )
+    session.run(*VERIFY, *paths, *session.posargs)
+
+
+@nox.session
+def mutants(session):
+    """Change every stated result, one at a time, and see the checks catch it."""
+    install(session, "snippets")
+    session.run("python", "tests/mutants.py", *session.posargs)
+
+
+@nox.session
+def docs(session):
+    """Build the site into site/; `-- serve` shows it live while you write."""
+    install(session, "docs")
+    if "serve" in session.posargs:
+        session.run("mkdocs", "serve", "--strict", "--livereload")
+    else:
+        session.run("mkdocs", "build", "--strict")
+        session.log(
+            "Built site/. To read it: nox -s docs -- serve, then http://127.0.0.1:8000"
+        )
+
+
+@nox.session
+def tests(session):
+    """Check the pages' promises, and the built site in a headless browser."""
+    install(session, "tests")
+    session.run("pytest", "tests", *session.posargs)
+
+
+@nox.session(default=False)
+def bench(session):
+    """Print how much longer verifying takes than running the same code bare."""
+    install(session, "snippets")
+    session.run("python", "tests/bench.py", *session.posargs, "--", *VERIFY)
+
+
+@nox.session(default=False)
+def lock(session):
+    """Pin the newest packages that pyproject.toml admits, with hashes, into requirements/."""
+    install(session, "nox")
+    for group in nox.project.load_toml("pyproject.toml")["dependency-groups"]:
+        session.run(
+            *[
+                "uv",
+                "pip",
+                "compile",
+                "--quiet",
+                "--upgrade",
+                "--universal",
+                "--generate-hashes",
+            ],
+            *["--python-version=3.11", "--no-header", "--no-emit-index-url"],
+            *["--no-emit-find-links", f"--group=pyproject.toml:{group}"],
+            f"--output-file=requirements/{group}.txt",
+        )
+
+
+@nox.session(default=False)
+def newest(session):
+    """Run every example on the newest TensorFlow there is, locked or not."""
+    install(session, "snippets")
+    session.install("--quiet", "--upgrade", "tensorflow")
+    session.run(*VERIFY, "snippets", "README.md", *session.posargs)
+
+
+@nox.session(default=False)
+def properdocs(session):
+    """Build the site with ProperDocs, the way on if Material for MkDocs ends."""
+    install(session, "docs")
+    session.install("--quiet", "properdocs")
+    session.run("properdocs", "build", "--strict", "--site-dir", session.create_tmp())
+
+
+if __name__ == "__main__":
+    nox.main()
