@@ -9,7 +9,7 @@ SNIPPETS = sorted(ROOT.glob("snippets/**/*.md"))
 PAGES = sorted({*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/assets/*")})
 EMBED = re.compile(r'^ *--8<-- "(.+)"$', re.M)
 FENCE = re.compile(r"^ *(`{3,}|~{3,}) *(\S*).*?^ *\1`*~*$", re.M | re.S)
-HEADING = re.compile(r"^(#+) .*$", re.M)
+HEADING = re.compile(r"^#+ ", re.M)
 
 # What a page says without claiming that TensorFlow printed it: fences, embeds, the titles of
 # tabs and notes, addresses, attributes, releases, issues and dates.
@@ -47,13 +47,11 @@ def claims(page):
 
 
 def evidence(page, place):
-    """Return the snippets embedded under the heading that `place` stands under, as one text."""
-    headings = list(HEADING.finditer(blank(FENCE, page)))
-    above = [h for h in headings if h.start() <= place]
-    start, level = (above[-1].start(), len(above[-1][1])) if above else (0, 0)
-    below = [h.start() for h in headings if h.start() > start and len(h[1]) <= level]
-    embeds = EMBED.findall(page[start : min(below, default=len(page))])
-    files = [ROOT / "snippets" / name for name in embeds]
+    """Return the snippets between the headings above and below `place`, as one text."""
+    headings = [h.start() for h in HEADING.finditer(blank(FENCE, page))]
+    start = max((h for h in headings if h <= place), default=0)
+    end = min((h for h in headings if h > place), default=len(page))
+    files = [ROOT / "snippets" / name for name in EMBED.findall(page[start:end])]
     return "\n".join(file.read_text("utf-8") for file in files if file.exists())
 
 
@@ -75,8 +73,12 @@ def supported(claim, text):
 
 
 def unsupported(page):
-    """List the claims of `page` that no snippet under the same heading prints or writes."""
-    return [c[0] for c in claims(page) if not supported(c, evidence(page, c.start()))]
+    """List line and text of the claims that no snippet under the same heading shows."""
+    return [
+        (page.count("\n", 0, claim.start()) + 1, claim[0])
+        for claim in claims(page)
+        if not supported(claim, evidence(page, claim.start()))
+    ]
 
 
 @pytest.mark.parametrize("path", [*SNIPPETS, ROOT / "README.md"], ids=relative)
@@ -89,7 +91,7 @@ def test_snippet_is_one_fence_and_its_output(path):
         f"{name}: write one plain ```python fence"
     )
     assert fences[0][1], (
-        f"{name}: no output; write it with: nox -s snippets -- --update {name}"
+        f"{name}: no output; write it with: python3 noxfile.py -s snippets -- --update {name}"
     )
     assert path.name == "README.md" or SNIPPET.fullmatch(text.rstrip()), (
         f"{name}: a snippet is a ```python and an ```output fence at the margin; move the rest "
@@ -128,11 +130,13 @@ def test_page_embeds_snippets_only(path):
 @pytest.mark.parametrize("path", PAGES, ids=relative)
 def test_prose_claims_what_a_snippet_shows(path):
     """Every number, exception and quoted message stands in a snippet under its heading."""
-    missing = unsupported(path.read_text("utf-8"))
-    assert not missing, (
-        f"{relative(path)} claims what no snippet under the same heading prints or writes: "
-        f"{', '.join(missing)}. Embed the snippet that shows it, or correct the sentence."
-    )
+    wrong = [
+        f"{relative(path)}:{line} says {claim}, which no snippet under the same heading prints"
+        " or writes: embed the snippet that shows it, or correct the sentence"
+        for line, claim in unsupported(path.read_text("utf-8"))
+    ]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
 
 
 def test_every_snippet_is_embedded():
