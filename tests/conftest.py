@@ -75,14 +75,14 @@ def source(path):
 
 
 def same(expected, printed):
-    """Tell whether two outputs agree: text up to spacing, floats to 1e-5 of their value."""
+    """Tell whether two outputs agree: text up to spacing, floats to just below 1e-5."""
     pairs = [list(TOKEN.finditer(text)) for text in (expected, printed)]
     return len(pairs[0]) == len(pairs[1]) and all(
         a[0] == b[0]
         or (
             a["float"]
             and b["float"]
-            and math.isclose(float(a[0]), float(b[0]), rel_tol=1e-5)
+            and math.isclose(float(a[0]), float(b[0]), rel_tol=9e-6)
         )
         for a, b in zip(*pairs, strict=True)
     )
@@ -123,7 +123,7 @@ class SnippetRunner(DefaultRunner):
         problem = "prints something else" if fence["output"] else "has no output fence"
         raise WrongSnippetError(
             f"{name} {problem}.\n\n" + "\n".join(diff) + "\n\nIf TensorFlow is right, "
-            f"accept it with: nox -s snippets -- --update {name}"
+            f"accept it with: python3 noxfile.py -s snippets -- --update {name}"
         )
 
     def repr_failure(self, test, excinfo, style=None):
