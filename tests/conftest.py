@@ -112,6 +112,7 @@ class SnippetRunner(DefaultRunner):
             path.write_text(
                 text[: fence.end("code")] + block + text[fence.end() :], "utf-8"
             )
+            print(f"\nwrote {name}:\n{printed}")
             return
         diff = difflib.unified_diff(
             (fence["output"] or "").splitlines(),
