@@ -8,6 +8,7 @@ Where nox is not installed, `python3 noxfile.py` fetches it into .nox/ and means
 """
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,30 @@ def install(session, *groups):
     session.env["PYTHONPATH"] = "tests"
 
 
+def add_tf1(session):
+    """Make TensorFlow 1.15.5 in .nox/tf1 and name its Python to the tests, where it can be had."""
+    # A shim of pyenv answers only for the versions it has been told to use.
+    shims = Path(shutil.which("python3.7") or "/bin/python3.7").parent.parent
+    python = next(shims.glob("versions/3.7.*/bin/python3.7"), "3.7")
+    home, uv = ROOT / ".nox/tf1", nox.virtualenv.UV
+    for command in (
+        [uv, "venv", "--quiet", "--allow-existing", "--python", python, home],
+        [
+            uv,
+            "pip",
+            "sync",
+            "--quiet",
+            "--require-hashes",
+            "--python",
+            home,
+            LOCKS / "tf1.txt",
+        ],
+    ):
+        if not nox.virtualenv.HAS_UV or subprocess.run(command, check=False).returncode:
+            return session.warn("No TensorFlow 1.15.5: its examples are skipped.")
+    session.env["TF1_PYTHON"] = str(next(home.glob("[bS]*/python*")))
+
+
 @nox.session
 def lint(session):
     """Check Python, snippets and spelling; `-- --fix` mends what it can."""
@@ -83,6 +108,7 @@ def lint(session):
 def snippets(session):
     """Run every example on real TensorFlow; `-- --update` writes the outputs."""
     install(session, "snippets")
+    add_tf1(session)
     paths = (
         []
         if any(Path(arg).exists() for arg in session.posargs)
@@ -95,6 +121,7 @@ def snippets(session):
 def mutants(session):
     """Change every stated result, one at a time, and see the checks catch it."""
     install(session, "snippets")
+    add_tf1(session)
     session.run("python", "tests/mutants.py", *session.posargs)
 
 
@@ -140,7 +167,8 @@ def lock(session):
                 "--universal",
                 "--generate-hashes",
             ],
-            *["--python-version=3.11", "--no-header", "--no-emit-index-url"],
+            f"--python-version={'3.7' if group == 'tf1' else '3.11'}",
+            *["--no-header", "--no-emit-index-url"],
             *["--no-emit-find-links", f"--group=pyproject.toml:{group}"],
             f"--output-file=requirements/{group}.txt",
         )
@@ -150,6 +178,7 @@ def lock(session):
 def newest(session):
     """Run every example on the newest TensorFlow there is, locked or not."""
     install(session, "snippets")
+    add_tf1(session)
     session.install("--quiet", "--upgrade", "tensorflow")
     session.run(*VERIFY, "snippets", "README.md", *session.posargs)
 

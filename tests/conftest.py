@@ -1,14 +1,18 @@
 """Run a snippet as a reader would and compare what it prints with its output fence."""
 
 import difflib
+import functools
+import json
 import math
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import pytest
 from pytest_markdown_docs._runners import DefaultRunner, register_runner
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +41,9 @@ def pytest_configure(config):
 
 def execute(code, path):
     """Return all that `code` prints, TensorFlow's own C++ output included."""
+    if path.endswith(".tf1.md"):
+        return execute_on_tf1(code, path)
+    two_cpus()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
         stdout = os.dup(1)
         sys.stdout.flush()
@@ -51,6 +58,50 @@ def execute(code, path):
             forget(code)
         printed.seek(0)
         return printed.read()
+
+
+@functools.cache
+def two_cpus():
+    """Split the CPU as examples of device placement do, which only works before the first one."""
+    import tensorflow as tf  # noqa: PLC0415 - the page tests run without TensorFlow
+
+    [cpu] = tf.config.list_physical_devices("CPU")
+    halves = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(cpu, halves)
+
+
+@functools.cache
+def tf1_worker():
+    """Start the process that runs all examples for TensorFlow 1.15.5, or skip them."""
+    if not (python := os.environ.get("TF1_PYTHON")):
+        reason = (
+            "No TensorFlow 1.15.5: it needs Python 3.7 on x86-64, from pyenv, the system or, where "
+            "the network allows, uv. `python3 noxfile.py -s snippets` says above what failed."
+        )
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    return subprocess.Popen(
+        [python, ROOT / "tests/tf1_worker.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # TensorFlow 2 leaves TF2_BEHAVIOR behind, which TensorFlow 1.15 would obey.
+        env={k: v for k, v in os.environ.items() if k != "TF2_BEHAVIOR"},
+    )
+
+
+def execute_on_tf1(code, path):
+    """Return what `code` prints on TensorFlow 1.15.5."""
+    worker = tf1_worker()
+    worker.stdin.write(json.dumps([code, path]) + "\n")
+    worker.stdin.flush()
+    if not (answer := worker.stdout.readline()):
+        raise WrongSnippetError(
+            f"{path} ended the process that ran it on TensorFlow 1.15.5."
+        )
+    printed, error = json.loads(answer)
+    if error:
+        raise WrongSnippetError(f"{path} failed on TensorFlow 1.15.5.\n{error}")
+    return printed
 
 
 def forget(code):
@@ -104,7 +155,7 @@ class SnippetRunner(DefaultRunner):
             raise WrongSnippetError(
                 f"{name}: write a plain ```python fence, at the margin."
             )
-        printed = execute(test.source, path)
+        printed = execute(test.source, str(path))
         if fence["output"] is not None and same(fence["output"], printed):
             return
         if self.update:
