@@ -1,5 +1,6 @@
 """Three promises: every snippet is whole, is shown, and backs what the prose says."""
 
+import json
 import re
 
 import pytest
@@ -148,6 +149,37 @@ def test_every_snippet_is_embedded():
     assert not orphans, "\n".join(
         f'No page shows snippets/{name}: embed it with --8<-- "{name}", or delete the file'
         for name in sorted(orphans)
+    )
+
+
+def test_parameter_table_agrees_with_the_signatures():
+    """Names, order, defaults and TensorFlow 2's share are what `inspect` printed."""
+    rows = json.loads((ROOT / "docs/parameters/parameters.json").read_text("utf-8"))
+    text = (ROOT / "snippets/parameters/signatures.md").read_text("utf-8")
+    printed = text.split("output\n")[1].split("gradients_v2")
+    for signature, kept in zip(
+        printed, ([*rows], [r for r in rows if r["in_tf2"]]), strict=True
+    ):
+        stated = [
+            r["parameter"] + (f"={r['default']}" if r["default"] else "") for r in kept
+        ]
+        assert re.findall(r"^    (.+)$", signature, re.M) == stated
+
+
+SYMPTOMS = re.findall(
+    r"^\| `([^`]* [^`]*)`.* \| \[.+\]\((.+?\.md)",
+    (ROOT / "docs/index.md").read_text("utf-8"),
+    re.M,
+)
+
+
+@pytest.mark.parametrize(("message", "page"), SYMPTOMS)
+def test_symptom_is_printed_on_the_page_that_settles_it(message, page):
+    """A reader who follows a message from the home page meets it again where it leads."""
+    embeds = EMBED.findall((ROOT / "docs" / page).read_text("utf-8"))
+    shown = "".join((ROOT / "snippets" / embed).read_text("utf-8") for embed in embeds)
+    assert message in shown, (
+        f"docs/index.md sends {message} to {page}, which does not show it"
     )
 
 
