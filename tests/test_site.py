@@ -134,8 +134,10 @@ def test_links_lead_somewhere(opened, base_url, folder):
 def test_every_embed_is_shown_as_code(opened, base_url):
     """As many outputs stand on the page as snippets are embedded: no indent hid one."""
     page, *_ = opened
-    name = page.url.removeprefix(f"{base_url}/").rstrip("/") or "index"
-    text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    source = dict(zip(ADDRESSES, PAGES, strict=True))[
+        page.url.removeprefix(f"{base_url}/")
+    ]
+    text = source.read_text("utf-8")
     embeds = [embed for embed in EMBED.findall(text) if embed.endswith(".md")]
     assert page.locator(".language-output").count() == len(embeds)
 
