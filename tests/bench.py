@@ -42,7 +42,7 @@ def seconds(*command):
 
 
 def ratio(snippets):
-    """Return the median over five rounds of verification time divided by the floor's."""
+    """Return the median over three rounds of verification time divided by the floor's."""
     with tempfile.TemporaryDirectory(dir=ROOT / ".nox") as folder:
         pages, code = Path(folder, "pages"), Path(folder, "code")
         pages.mkdir()
@@ -53,7 +53,7 @@ def ratio(snippets):
             (code / f"{number}.py").write_text(source(snippet), "utf-8")
         floor = [sys.executable, "-c", FLOOR, *map(str, code.iterdir())]
         check = [*sys.argv[sys.argv.index("--") + 1 :], str(pages)]
-        return statistics.median(seconds(*check) / seconds(*floor) for _ in range(5))
+        return statistics.median(seconds(*check) / seconds(*floor) for _ in range(3))
 
 
 def main():
