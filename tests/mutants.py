@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from conftest import ROOT, SNIPPET, execute, same, source
-from test_pages import PAGES, SNIPPETS, claims, relative, unsupported
+from test_pages import PAGES, SNIPPETS, claims, relative, text, unsupported
 
 STATED = re.compile(
     r"(?<!\w)\d+(?:\.\d+)?|\b(?:\w+(?:Error|Exception|Warning)|True|False|None)\b"
@@ -48,7 +48,7 @@ def main():
             else:
                 caught += 1
     for path in PAGES:
-        page = path.read_text("utf-8")
+        page = text(path)
         for claim in claims(page):
             for wrong in changes(claim[0]):
                 if unsupported(page[: claim.start()] + wrong + page[claim.end() :]):

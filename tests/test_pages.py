@@ -7,7 +7,10 @@ import pytest
 from conftest import ROOT, SNIPPET, TOKEN
 
 SNIPPETS = sorted(ROOT.glob("snippets/**/*.md"))
-PAGES = sorted({*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/assets/*")})
+NOTEBOOKS = sorted(ROOT.glob("docs/**/*.ipynb"))
+PAGES = sorted(
+    {*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/assets/*")} | {*NOTEBOOKS}
+)
 EMBED = re.compile(r'^ *--8<-- "(.+)"$', re.M)
 FENCE = re.compile(r"^ *(`{3,}|~{3,}) *(\S*).*?^ *\1`*~*$", re.M | re.S)
 HEADING = re.compile(r"^#+ ", re.M)
@@ -38,6 +41,17 @@ def blank(pattern, text):
     return pattern.sub(lambda found: " " * len(found[0]), text)
 
 
+def text(path):
+    """Return a page as Markdown; a notebook's code stands in fences marked `cell`."""
+    if path not in NOTEBOOKS:
+        return path.read_text("utf-8")
+    return "\n\n".join(
+        source if cell["cell_type"] == "markdown" else f"```cell\n{source}\n```"
+        for cell in json.loads(path.read_text("utf-8"))["cells"]
+        for source in ["".join(cell["source"])]
+    )
+
+
 def claims(page):
     """List what the prose of `page` claims, as matches of CLAIM at their places in `page`.
 
@@ -48,12 +62,13 @@ def claims(page):
 
 
 def evidence(page, place):
-    """Return the snippets between the headings above and below `place`, as one text."""
+    """Return the snippets, or a notebook's cells, between the headings around `place`."""
     headings = [h.start() for h in HEADING.finditer(blank(FENCE, page))]
     start = max((h for h in headings if h <= place), default=0)
     end = min((h for h in headings if h > place), default=len(page))
     files = [ROOT / "snippets" / name for name in EMBED.findall(page[start:end])]
-    return "\n".join(file.read_text("utf-8") for file in files if file.exists())
+    cells = [f[0] for f in FENCE.finditer(page[start:end]) if f[2] == "cell"]
+    return "\n".join(cells + [f.read_text("utf-8") for f in files if f.exists()])
 
 
 def numbers(text):
@@ -115,17 +130,26 @@ def test_snippet_is_one_fence_and_its_output(path):
 @pytest.mark.parametrize("path", PAGES, ids=relative)
 def test_page_embeds_snippets_only(path):
     """Every embed exists, and no Python stands in the page itself, where nothing runs it."""
-    page = path.read_text("utf-8")
+    page = text(path)
     for name in EMBED.findall(page):
         assert (ROOT / "snippets" / name).exists(), (
             f"{relative(path)} embeds {name}: create snippets/{name} or mend the name"
         )
-    python = [
-        f[0] for f in FENCE.finditer(page) if f[2] not in ("console", "text", "mermaid")
-    ]
+    admitted = ["console", *(["cell"] if path in NOTEBOOKS else ["text", "mermaid"])]
+    python = [f[0] for f in FENCE.finditer(page) if f[2] not in admitted]
     assert not python, (
         f"{relative(path)} holds code; move it to snippets/ and embed it:\n{python[0]}"
     )
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=relative)
+def test_notebook_is_kept_without_outputs(path):
+    """What a notebook prints is made when the site is built, and never older than that."""
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        assert not cell.get("outputs") and not cell.get("execution_count"), (
+            f"{relative(path)} holds outputs; clear them: .nox/docs/bin/jupyter nbconvert "
+            f"--clear-output --inplace {relative(path)}"
+        )
 
 
 @pytest.mark.parametrize("path", PAGES, ids=relative)
@@ -134,7 +158,7 @@ def test_prose_claims_what_a_snippet_shows(path):
     wrong = [
         f"{relative(path)}:{line} says {claim}, which no snippet under the same heading prints"
         " or writes: embed the snippet that shows it, or correct the sentence"
-        for line, claim in unsupported(path.read_text("utf-8"))
+        for line, claim in unsupported(text(path))
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
@@ -142,9 +166,7 @@ def test_prose_claims_what_a_snippet_shows(path):
 
 def test_every_snippet_is_embedded():
     """A snippet that no page shows is evidence that no reader sees."""
-    embedded = {
-        name for page in PAGES for name in EMBED.findall(page.read_text("utf-8"))
-    }
+    embedded = {name for page in PAGES for name in EMBED.findall(text(page))}
     orphans = {str(s.relative_to(ROOT / "snippets")) for s in SNIPPETS} - embedded
     assert not orphans, "\n".join(
         f'No page shows snippets/{name}: embed it with --8<-- "{name}", or delete the file'

@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT, SNIPPET
 from playwright.sync_api import Error
-from test_pages import EMBED, PAGES
+from test_pages import EMBED, NOTEBOOKS, PAGES, text
 
 BROWSERS = (
     "chromium",
@@ -25,7 +25,7 @@ BROWSERS = (
     "chrome",
 )
 ADDRESSES = [
-    re.sub(r"(^|/)index\.md$|\.md$", "/", str(page.relative_to(ROOT / "docs"))).lstrip(
+    re.sub(r"(^|/)index\.md$|\.\w+$", "/", str(page.relative_to(ROOT / "docs"))).lstrip(
         "/"
     )
     for page in PAGES
@@ -137,8 +137,10 @@ def test_every_embed_is_shown_as_code(opened, base_url):
     source = dict(zip(ADDRESSES, PAGES, strict=True))[
         page.url.removeprefix(f"{base_url}/")
     ]
-    text = source.read_text("utf-8")
-    embeds = [embed for embed in EMBED.findall(text) if embed.endswith(".md")]
+    embeds = [embed for embed in EMBED.findall(text(source)) if embed.endswith(".md")]
+    if source in NOTEBOOKS:
+        assert page.locator(".language-output").count() > 0
+        return
     assert page.locator(".language-output").count() == len(embeds)
 
 
@@ -155,6 +157,20 @@ def test_page_fits_a_phone(opened):
     """Nothing but code and tables, which scroll by themselves, is wider than the screen."""
     opened[0].set_viewport_size({"width": 390, "height": 844})
     assert opened[0].evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_a_light_page_and_a_file_to_take_away(path, page, base_url, folder):
+    """It weighs at most what the heaviest other page does, and is offered for download."""
+    address = str(path.relative_to(ROOT / "docs").with_suffix(""))
+    weights = {p: p.stat().st_size for p in folder.glob("**/index.html")}
+    own = weights.pop(folder / address / "index.html")
+    assert own <= max(weights.values())
+    page.goto(f"{base_url}/{address}/", wait_until="networkidle")
+    link = page.locator("a", has_text="Download this notebook")
+    assert (folder / address / link.get_attribute("href")).read_text(
+        "utf-8"
+    ) == path.read_text("utf-8")
 
 
 def test_tabs_switch_together_and_stay(page, base_url):

@@ -1,0 +1,41 @@
+"""Show a notebook as a page like the others: executed, then written as Markdown.
+
+mkdocs-jupyter finds and configures the notebooks; by itself it would render them as JupyterLab
+does, with 590 KB of styles, requests to other hosts, and links that nobody checks.
+"""
+
+from mkdocs.exceptions import PluginError
+from mkdocs_jupyter.nbconvert2 import get_nbconvert_app
+from nbclient.exceptions import CellExecutionError
+from nbconvert import MarkdownExporter
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Replace a notebook's source by its cells and what they print, and render that.
+
+    Raises:
+        PluginError: A cell failed. The site is not built.
+    """
+    if not page.file.src_uri.endswith(".ipynb"):
+        return markdown
+    options = config.plugins["mkdocs-jupyter"].config
+    wanted = ("execute", "kernel_name", "allow_errors")
+    settings = get_nbconvert_app(**{name: options[name] for name in wanted}).config
+    # What TensorFlow's C++ says at start-up belongs to the terminal; warnings stay on the page.
+    quiet = ["--IPKernelApp.capture_fd_output=False"]
+    settings["ExecutePreprocessor"]["extra_arguments"] = quiet
+    exporter = MarkdownExporter(
+        config=settings,
+        template_file="notebook.md.j2",
+        extra_template_paths=[config.theme.custom_dir],
+    )
+    try:
+        markdown, resources = exporter.from_filename(page.file.abs_src_path)
+    except CellExecutionError as error:
+        raise PluginError(
+            f"docs/{page.file.src_uri} fails: mend the cell, or what the text says, and run "
+            f"`python3 noxfile.py -s docs`.\n{error}"
+        ) from None
+    page.meta.update(resources["metadata"])
+    page.render = type(page).render.__get__(page)
+    return markdown
