@@ -1,16 +1,25 @@
-"""Write the table of parameters, docs/parameters/parameters.json, into the pages that ask for it.
+"""Write tables into the pages that ask for them.
 
-A page asks with `<!-- verdicts -->` for the short table and `<!-- parameters -->` for the full one.
+`<!-- verdicts -->` asks for the short table of parameters, docs/parameters/parameters.json, and
+`<!-- parameters -->` for the full one; `<!-- statements -->` for the verdicts of the page itself.
 """
 
 import json
 import posixpath
+import re
+from collections import Counter
 from pathlib import Path
 
 TABLES = {
     "<!-- verdicts -->": "| parameter | verdict | in short |",
     "<!-- parameters -->": "| parameter | verdict | with a tape | default | in TF 2 |",
 }
+
+STATEMENT = re.compile(
+    r"^### (?P<says>.+) \{(?P<anchor>#.+)\}\n\n"
+    r'(?P<chip><span class="verdict.+?>(?P<verdict>.+?)</span>)',
+    re.M,
+)
 
 
 def cells(row, folder):
@@ -23,6 +32,22 @@ def cells(row, folder):
         "with a tape": row["tape"],
         "in short": row["says"],
     }
+
+
+def statements(markdown):
+    """Return the table of the statements that stand as headings above their verdicts."""
+    found = list(STATEMENT.finditer(markdown))
+    counts = Counter(statement["verdict"] for statement in found)
+    lines = [
+        f"{len(found)} statements: "
+        + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        + ".",
+        "",
+        "| statement | verdict |",
+        "|---|---|",
+    ]
+    lines += [f"| [{s['says']}]({s['anchor']}) | {s['chip']} |" for s in found]
+    return "\n".join(lines)
 
 
 def on_page_markdown(markdown, page, config, files):
@@ -38,4 +63,4 @@ def on_page_markdown(markdown, page, config, files):
             values = cells(row, folder)
             lines.append("| " + " | ".join(values[name] for name in columns) + " |")
         markdown = markdown.replace(marker, "\n".join(lines))
-    return markdown
+    return markdown.replace("<!-- statements -->", statements(markdown))
