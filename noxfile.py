@@ -51,9 +51,8 @@ nox.options.sessions = ["lint", "snippets", "mutants", "docs", "tests"]
 def install(session, *groups):
     """Install the locked packages of `groups` and quieten start-up messages."""
     for group in groups:
-        session.install(
-            "--quiet", "--require-hashes", "-r", str(LOCKS / f"{group}.txt")
-        )
+        lock = str(LOCKS / f"{group}.txt")  # complete: it leaves nothing to resolve
+        session.install("--quiet", "--no-deps", "--require-hashes", "-r", lock)
     session.env["TF_CPP_MIN_LOG_LEVEL"] = "3"
     session.env["NO_MKDOCS_2_WARNING"] = "1"  # CONTRIBUTING.md says what it would
     session.env["PYTHONPATH"] = "tests"
@@ -147,9 +146,10 @@ def tests(session):
 
 @nox.session(default=False)
 def bench(session):
-    """Print how much longer verifying takes than running the same code bare."""
+    """Print what verifying and Jacobians cost, as ratios; `-- --update` writes them down."""
     install(session, "snippets")
     session.run("python", "tests/bench.py", *session.posargs, "--", *VERIFY)
+    session.run("python", "tests/bench_jacobian.py", *session.posargs)
 
 
 @nox.session(default=False)
