@@ -79,26 +79,25 @@ def tf1_worker():
             "the network allows, uv. `python3 noxfile.py -s snippets` says above what failed."
         )
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    return subprocess.Popen(
-        [python, ROOT / "tests/tf1_worker.py"],
+    worker = subprocess.Popen(
+        [python, ROOT / "tests/replay.py"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         # TensorFlow 2 leaves TF2_BEHAVIOR behind, which TensorFlow 1.15 would obey.
         env={k: v for k, v in os.environ.items() if k != "TF2_BEHAVIOR"},
     )
+    if not worker.stdout.readline():
+        pytest.fail(f"TensorFlow 1.15.5 does not start: {python}")
+    return worker
 
 
 def execute_on_tf1(code, path):
     """Return what `code` prints on TensorFlow 1.15.5."""
     worker = tf1_worker()
-    worker.stdin.write(json.dumps([code, path]) + "\n")
+    worker.stdin.write(json.dumps([code, path, False]) + "\n")
     worker.stdin.flush()
-    if not (answer := worker.stdout.readline()):
-        raise WrongSnippetError(
-            f"{path} ended the process that ran it on TensorFlow 1.15.5."
-        )
-    printed, error = json.loads(answer)
+    printed, error = json.loads(worker.stdout.readline())
     if error:
         raise WrongSnippetError(f"{path} failed on TensorFlow 1.15.5.\n{error}")
     return printed
