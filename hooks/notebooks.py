@@ -4,6 +4,8 @@ mkdocs-jupyter finds and configures the notebooks; by itself it would render the
 does, with 590 KB of styles, requests to other hosts, and links that nobody checks.
 """
 
+from pathlib import Path
+
 from mkdocs.exceptions import PluginError
 from mkdocs_jupyter.nbconvert2 import get_nbconvert_app
 from nbclient.exceptions import CellExecutionError
@@ -27,7 +29,7 @@ def on_page_markdown(markdown, page, config, files):
     exporter = MarkdownExporter(
         config=settings,
         template_file="notebook.md.j2",
-        extra_template_paths=[config.theme.custom_dir],
+        extra_template_paths=[str(Path(__file__).parent)],
     )
     try:
         markdown, resources = exporter.from_filename(page.file.abs_src_path)
