@@ -8,6 +8,7 @@ Where nox is not installed, `python3 noxfile.py` fetches it into .nox/ and means
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -55,17 +56,21 @@ def install(session, *groups):
         session.install("--quiet", "--no-deps", "--require-hashes", "-r", lock)
     session.env["TF_CPP_MIN_LOG_LEVEL"] = "3"
     session.env["NO_MKDOCS_2_WARNING"] = "1"  # CONTRIBUTING.md says what it would
-    session.env["PYTHONPATH"] = "tests"
+    session.env["PYTHONPATH"] = os.pathsep.join(["tests", "hooks"])
+
+
+def python37():
+    """Return the Python 3.7 of pyenv, or the request by which uv finds or fetches one."""
+    # A shim of pyenv answers only for the versions it has been told to use.
+    shims = Path(shutil.which("python3.7") or "/bin/python3.7").parent.parent
+    return str(next(shims.glob("versions/3.7.*/bin/python3.7"), "3.7"))
 
 
 def add_tf1(session):
     """Make TensorFlow 1.15.5 in .nox/tf1 and name its Python to the tests, where it can be had."""
-    # A shim of pyenv answers only for the versions it has been told to use.
-    shims = Path(shutil.which("python3.7") or "/bin/python3.7").parent.parent
-    python = next(shims.glob("versions/3.7.*/bin/python3.7"), "3.7")
     home, uv = ROOT / ".nox/tf1", nox.virtualenv.UV
     for command in (
-        [uv, "venv", "--quiet", "--allow-existing", "--python", python, home],
+        [uv, "venv", "--quiet", "--allow-existing", "--python", python37(), home],
         [
             uv,
             "pip",
@@ -142,6 +147,14 @@ def tests(session):
     """Check the pages' promises, and the built site in a headless browser."""
     install(session, "tests")
     session.run("pytest", "tests", *session.posargs)
+
+
+@nox.session(default=False)
+def releases(session):
+    """Replay every example on each TensorFlow release; `-- 2.4 newest` on these alone."""
+    install(session, "snippets")
+    session.env |= {"UV": nox.virtualenv.UV, "PYTHON37": python37()}
+    session.run("python", "tests/replay_releases.py", *session.posargs)
 
 
 @nox.session(default=False)

@@ -4,6 +4,8 @@ mkdocs-jupyter finds and configures the notebooks; by itself it would render the
 does, with 590 KB of styles, requests to other hosts, and links that nobody checks.
 """
 
+import re
+from importlib.metadata import version
 from pathlib import Path
 
 from mkdocs.exceptions import PluginError
@@ -38,6 +40,9 @@ def on_page_markdown(markdown, page, config, files):
             f"docs/{page.file.src_uri} fails: mend the cell, or what the text says, and run "
             f"`python3 noxfile.py -s docs`.\n{error}"
         ) from None
+    ran = f"Executed on TensorFlow {version('tensorflow')} when this page was built."
+    strip = f'<p class="replayed">{ran}</p>'
+    markdown = re.sub(r"^# .*$", rf"\g<0>\n\n{strip}", markdown, count=1, flags=re.M)
     page.meta.update(resources["metadata"])
     page.render = type(page).render.__get__(page)
     return markdown

@@ -1,10 +1,12 @@
 """Three promises: every snippet is whole, is shown, and backs what the prose says."""
 
+import functools
 import json
 import re
 
 import pytest
 from conftest import ROOT, SNIPPET, TOKEN
+from releases import RELEASES, load, minor, version
 
 SNIPPETS = sorted(ROOT.glob("snippets/**/*.md"))
 NOTEBOOKS = sorted(ROOT.glob("docs/**/*.ipynb"))
@@ -28,6 +30,16 @@ ROW = rf"{NUMBER}(?:[\s.,&\\()\[\]]+{NUMBER})*"
 NAME = r"\b(?:\w+(?:Error|Exception|Warning)|True|False|None)\b"
 CLAIM = re.compile(
     rf'`(?P<code>[^`\n]+)`|["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})'
+)
+
+
+# A range of releases, as prose says it, and the note that ties it to what was replayed.
+SAID = re.compile(
+    r"\b(?P<word>since|before|from|until|up to)\s+TensorFlow (?P<release>\d\.\d+)(?!\.?\d)",
+    re.I,
+)
+RANGE = re.compile(
+    r"<!-- (?P<name>\S+\.md):(?: from (?P<first>\d\.\d+))?(?: until (?P<last>\d\.\d+))? -->"
 )
 
 
@@ -61,13 +73,30 @@ def claims(page):
     return [c for c in found if not c["code"] or re.search(rf"\d|^{NAME}$", c["code"])]
 
 
-def evidence(page, place):
-    """Return the snippets, or a notebook's cells, between the headings around `place`."""
+@functools.cache
+def replayed():
+    """Return what the releases did with each example."""
+    return load().items()
+
+
+def section(page, place):
+    """Return where the headings above and below `place` start."""
     headings = [h.start() for h in HEADING.finditer(blank(FENCE, page))]
     start = max((h for h in headings if h <= place), default=0)
-    end = min((h for h in headings if h > place), default=len(page))
+    return start, min((h for h in headings if h > place), default=len(page))
+
+
+def evidence(page, place):
+    """Return the snippets, or a notebook's cells, between the headings around `place`.
+
+    A note of a range counts as its example, with what each release printed.
+    """
+    start, end = section(page, place)
     files = [ROOT / "snippets" / name for name in EMBED.findall(page[start:end])]
     cells = [f[0] for f in FENCE.finditer(page[start:end]) if f[2] == "cell"]
+    for note in RANGE.finditer(page, start, end):
+        files.append(ROOT / "snippets" / note["name"])
+        cells += [printed for (n, _), (_, printed) in replayed() if n == note["name"]]
     return "\n".join(cells + [f.read_text("utf-8") for f in files if f.exists()])
 
 
@@ -162,6 +191,30 @@ def test_prose_claims_what_a_snippet_shows(path):
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_stated_range_is_what_the_releases_printed(path):
+    """An example prints the same on the stated releases, and on no other that was replayed."""
+    page, outcomes = text(path), dict(replayed())
+    for note in RANGE.finditer(page):
+        first = version(note["first"] or minor(RELEASES[0]))
+        last = version(note["last"] or minor(RELEASES[-1]))
+        for release in RELEASES:
+            kind, _ = outcomes.get((note["name"], release), (None, ""))
+            stated = first <= version(minor(release)) <= last
+            assert kind is None or stated == (kind == "same"), (
+                f"{relative(path)} says {note[0]}, and on TensorFlow {release} the example is "
+                f"{kind}: correct the range, or replay it with `python3 noxfile.py -s releases`"
+            )
+    for said in SAID.finditer(page):
+        start, end = section(page, said.start())
+        notes = [note.groupdict() for note in RANGE.finditer(page, start, end)]
+        end = "last" if said["word"].lower() in ("until", "up to") else "first"
+        assert said["release"] in [note[end] for note in notes], (
+            f"{relative(path)} says {said[0]}: name the example that shows it under the same "
+            f"heading, as in <!-- page/name.md: from {said['release']} -->"
+        )
 
 
 def test_every_snippet_is_embedded():

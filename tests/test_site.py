@@ -142,6 +142,7 @@ def test_every_embed_is_shown_as_code(opened, base_url):
         assert page.locator(".language-output").count() > 0
         return
     assert page.locator(".language-output").count() == len(embeds)
+    assert page.locator(".replayed").count() == bool(embeds)
 
 
 def test_page_is_accessible(opened):
@@ -171,6 +172,16 @@ def test_notebook_is_a_light_page_and_a_file_to_take_away(path, page, base_url, 
     assert (folder / address / link.get_attribute("href")).read_text(
         "utf-8"
     ) == path.read_text("utf-8")
+
+
+def test_cell_of_the_matrix_unfolds_what_differs(page, base_url):
+    """From a cell that says differs, one click leads to what that release printed."""
+    page.goto(f"{base_url}/evidence/releases/", wait_until="networkidle")
+    cell = page.locator(".matrix td.differs a").first
+    note = page.locator(cell.get_attribute("href"))
+    assert not note.locator("pre").first.is_visible()
+    cell.click()
+    assert note.locator("pre").first.is_visible()
 
 
 def test_tabs_switch_together_and_stay(page, base_url):
