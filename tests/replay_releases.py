@@ -75,7 +75,7 @@ def environment(release):
     Raises:
         SystemExit: There is no room, or uv cannot install it; uv's own message stands above.
     """
-    home = ROOT / ".nox/releases" / release
+    home = ROOT / ".nox/tensorflow" / release
     home.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home.parent).free
     if free < SPACE:
