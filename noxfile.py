@@ -153,7 +153,7 @@ def tests(session):
 def releases(session):
     """Replay every example on each TensorFlow release; `-- 2.4 newest` on these alone."""
     install(session, "snippets")
-    session.env |= {"UV": nox.virtualenv.UV, "PYTHON37": python37()}
+    session.env.update(UV=nox.virtualenv.UV, PYTHON37=python37())
     session.run("python", "tests/replay_releases.py", *session.posargs)
 
 
