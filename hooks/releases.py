@@ -120,8 +120,7 @@ def example(name):
             (kind, span(sorted(r, key=version))) for kind, r in others.items()
         ],
         "notes": notes,
-        # An example for TensorFlow 1 says so by its name, and is none for TensorFlow 2.
-        "since": 0 if ".tf1" in name or not bad else bad[-1] + 1,
+        "since": bad[-1] + 1 if bad else 0,
     }
 
 
@@ -134,16 +133,23 @@ def on_page_markdown(markdown, page, config, files):
             for shown in PAGES
             if (names := embedded(Path(shown.file.abs_src_path).read_text("utf-8")))
         ]
+        noted = set()
+        for shown in (shown for _, examples in pages for shown in examples):
+            if shown["anchor"] in noted:
+                shown["notes"] = []  # they stand under the first page that shows it
+            noted.add(shown["anchor"])
         table = templates.get_template("releases.html").render(
             pages=pages, releases=[minor(release) for release in RELEASES]
         )
         markdown = markdown.replace("<!-- releases -->", table)
     elif names := embedded(markdown):
-        examples = [example(name) for name in names]
-        since = max(shown["since"] for shown in examples)
+        # An example for TensorFlow 1 says so by its name, and is none for TensorFlow 2.
+        now = [example(name) for name in names if ".tf1" not in name]
+        then = [example(name) for name in names if ".tf1" in name]
+        since = max((shown["since"] for shown in now), default=0)
         strip = templates.get_template("replayed.html").render(
-            examples=examples,
-            exceptions=[shown for shown in examples if shown["exceptions"]],
+            now=now,
+            then=then,
             replayed=span(RELEASES),
             since=minor(RELEASES[since]) if since < len(RELEASES) else None,
             matrix=posixpath.relpath("evidence/releases/", page.url or "."),
