@@ -41,7 +41,7 @@ def on_page_markdown(markdown, page, config, files):
             f"`python3 noxfile.py -s docs`.\n{error}"
         ) from None
     ran = f"Executed on TensorFlow {version('tensorflow')} when this page was built."
-    strip = f'<p class="replayed">{ran}</p>'
+    strip = f'<p class="replayed" data-search-exclude>{ran}</p>'
     markdown = re.sub(r"^# .*$", rf"\g<0>\n\n{strip}", markdown, count=1, flags=re.M)
     page.meta.update(resources["metadata"])
     page.render = type(page).render.__get__(page)

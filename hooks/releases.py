@@ -113,7 +113,8 @@ def example(name):
     kinds = [OUTCOMES.get((name, r), ("not replayed",))[0] for r in RELEASES]
     bad = [place for place, kind in enumerate(kinds) if kind != "same"]
     return {
-        "title": name.split("/")[1].split(".")[0].replace("_", " "),
+        "title": name.split("/")[1].split(".")[0].replace("_", " ")
+        + " (TF 1)" * (".tf1" in name),
         "anchor": re.sub(r"\W+", "-", name.removesuffix(".md")),
         "runs": [(kind, len(list(run))) for kind, run in itertools.groupby(kinds)],
         "exceptions": [
@@ -133,11 +134,11 @@ def on_page_markdown(markdown, page, config, files):
             for shown in PAGES
             if (names := embedded(Path(shown.file.abs_src_path).read_text("utf-8")))
         ]
-        noted = set()
+        seen = set()
         for shown in (shown for _, examples in pages for shown in examples):
-            if shown["anchor"] in noted:
-                shown["notes"] = []  # they stand under the first page that shows it
-            noted.add(shown["anchor"])
+            # Its notes stand under the first page that shows it.
+            shown["first"] = shown["anchor"] not in seen
+            seen.add(shown["anchor"])
         table = templates.get_template("releases.html").render(
             pages=pages, releases=[minor(release) for release in RELEASES]
         )

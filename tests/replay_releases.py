@@ -217,7 +217,7 @@ def main(arguments):
         )
     if wrong:
         wrong.append("If that is right, renew the data: python3 noxfile.py -s releases")
-    return "\n".join(wrong)
+    return "\n".join(wrong) or None
 
 
 if __name__ == "__main__":

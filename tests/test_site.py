@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import quote, unquote, urldefrag
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -212,12 +212,21 @@ def test_copy_button_copies_the_code(page, base_url):
     )
 
 
-def test_search_finds_an_error_message(page, base_url):
-    """A reader who searches for an error message finds the page that settles it."""
-    page.goto(f"{base_url}/?q=Length+mismatch", wait_until="networkidle")
+@pytest.mark.parametrize(
+    ("words", "address"),
+    [
+        ("Length mismatch", "parameters/grad_ys/"),
+        ("is_compatible_with", "old-api/jacobian/"),
+        ("tfe.implicit_value_and_gradients(loss)", "old-api/tfe/"),
+        ("_aggregate_grads", "evidence/fact-check/"),
+    ],
+)
+def test_search_finds_the_page(page, base_url, words, address):
+    """A reader who searches for a message or a name finds the page that settles it."""
+    page.goto(f"{base_url}/?q={quote(words)}", wait_until="networkidle")
     page.locator("input[data-md-component=search-query]").click()
     page.wait_for_selector(".md-search-result__link")
     links = page.eval_on_selector_all(
         ".md-search-result__link", "all => all.map(a => a.href)"
     )
-    assert any("/parameters/grad_ys/" in link for link in links)
+    assert any(f"/{address}" in link for link in links)
