@@ -221,4 +221,9 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(
+            "Interrupted. What was replayed is saved; the same command goes on from there."
+        )
