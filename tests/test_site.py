@@ -216,7 +216,7 @@ def test_copy_button_copies_the_code(page, base_url):
     ("words", "address"),
     [
         ("Length mismatch", "parameters/grad_ys/"),
-        ("is_compatible_with", "old-api/jacobian/"),
+        ("is_compatible_with", "old-api/parallel_for/"),
         ("tfe.implicit_value_and_gradients(loss)", "old-api/tfe/"),
         ("_aggregate_grads", "evidence/fact-check/"),
     ],
