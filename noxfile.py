@@ -8,17 +8,18 @@ Where nox is not installed, `python3 noxfile.py` fetches it into .nox/ and means
 """
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent
 LOCKS = ROOT / "requirements"
+EXAMPLES = ["snippets", "README.md"]
+WIDTH = 60  # of an example: two of them stand side by side, or one on a phone
 # What is switched off would look at each of TensorFlow's modules, and at its garbage.
 VERIFY = ["pytest", "--markdown-docs", "--assert=plain", "-p", "no:unraisableexception"]
+BOTH = ["--numprocesses=auto", "--dist=worksteal"]  # every core of the machine
 
 if not (3, 11) <= sys.version_info < (3, 14):
     sys.exit(
@@ -34,19 +35,15 @@ except ModuleNotFoundError:
     tools = ROOT / ".nox" / f"nox-{hashlib.sha256(lock.read_bytes()).hexdigest()[:8]}"
     if not tools.exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes"]
-        if subprocess.run(
-            [*pip, "--target", tools, "-r", lock], check=False
-        ).returncode:
-            sys.exit(
-                f"pip could not install {lock.relative_to(ROOT)}; its message is above."
-            )
+        if subprocess.run([*pip, "--target", tools, "-r", lock], check=False).returncode:
+            sys.exit(f"pip could not install {lock.relative_to(ROOT)}; its message is above.")
     sys.path.insert(0, str(tools))
     import nox
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["lint", "snippets", "mutants", "docs", "tests"]
+nox.options.sessions = ["lint", "snippets", "docs", "tests"]
 
 
 def install(session, *groups):
@@ -56,7 +53,6 @@ def install(session, *groups):
         session.install("--quiet", "--no-deps", "--require-hashes", "-r", lock)
     session.env["TF_CPP_MIN_LOG_LEVEL"] = "3"
     session.env["NO_MKDOCS_2_WARNING"] = "1"  # CONTRIBUTING.md says what it would
-    session.env["PYTHONPATH"] = os.pathsep.join(["tests", "hooks"])
 
 
 def python37():
@@ -89,22 +85,17 @@ def add_tf1(session):
 
 @nox.session
 def lint(session):
-    """Check Python, snippets and spelling; `-- --fix` mends what it can."""
+    """Check Python, examples and spelling; `-- --fix` mends what it can."""
     install(session, "lint")
     fix = "--fix" in session.posargs
     session.run("ruff", "format", *([] if fix else ["--diff"]), ".")
     session.run("ruff", "check", *session.posargs, ".")
-    with tempfile.TemporaryDirectory() as code:
-        for snippet in ROOT.glob("snippets/*/*.md"):
-            fence = snippet.read_text("utf-8").split("```")[1].removeprefix("python\n")
-            Path(code, f"{snippet.parent.name}_{snippet.stem}.py").write_text(
-                fence, "utf-8"
-            )
-        config = [
-            "--config=pyproject.toml",
-            "--config=lint.pycodestyle.max-line-length=88",
-        ]
-        session.run("ruff", "check", *config, "--ignore=D,B905", code)
+    in_examples = ["doccmd", "--language=python", "--no-pad-file", *EXAMPLES]
+    for command in (
+        f"ruff format --line-length={WIDTH} {'' if fix else '--diff'}",
+        f"ruff check --ignore=D,B905 --config=lint.pycodestyle.max-line-length=88 {'--fix' * fix}",
+    ):
+        session.run(*in_examples, f"--command={command}")
     session.run("codespell", *(["-w"] if fix else []))
 
 
@@ -113,40 +104,28 @@ def snippets(session):
     """Run every example on real TensorFlow; `-- --update` writes the outputs."""
     install(session, "snippets")
     add_tf1(session)
-    paths = (
-        []
-        if any(Path(arg).exists() for arg in session.posargs)
-        else ["snippets", "README.md"]
-    )
-    session.run(*VERIFY, *paths, *session.posargs)
-
-
-@nox.session
-def mutants(session):
-    """Change every stated result, one at a time, and see the checks catch it."""
-    install(session, "snippets")
-    add_tf1(session)
-    session.run("python", "tests/mutants.py", *session.posargs)
+    some = any(Path(arg.split("::")[0]).exists() for arg in session.posargs)
+    session.run(*VERIFY, *([] if some else [*EXAMPLES, *BOTH]), *session.posargs)
 
 
 @nox.session
 def docs(session):
     """Build the site into site/; `-- serve` shows it live while you write."""
     install(session, "docs")
+    # As a module, mkdocs finds checks/ beside this file.
     if "serve" in session.posargs:
-        session.run("mkdocs", "serve", "--strict", "--livereload")
+        session.run("python", "-m", "mkdocs", "serve", "--strict", "--livereload")
     else:
-        session.run("mkdocs", "build", "--strict")
-        session.log(
-            "Built site/. To read it: nox -s docs -- serve, then http://127.0.0.1:8000"
-        )
+        session.run("python", "-m", "mkdocs", "build", "--strict")
+        session.log("Built site/. To read it: nox -s docs -- serve, then http://127.0.0.1:8000")
 
 
 @nox.session
 def tests(session):
     """Check the pages' promises, and the built site in a headless browser."""
     install(session, "tests")
-    session.run("pytest", "tests", *session.posargs)
+    add_tf1(session)
+    session.run("pytest", "tests", *BOTH, *session.posargs)
 
 
 @nox.session(default=False)
@@ -154,15 +133,24 @@ def releases(session):
     """Replay every example on each TensorFlow release; `-- 2.4 newest` on these alone."""
     install(session, "snippets")
     session.env.update(UV=nox.virtualenv.UV, PYTHON37=python37())
-    session.run("python", "tests/replay_releases.py", *session.posargs)
+    session.run("python", "-m", "checks.replay", *session.posargs)
 
 
 @nox.session(default=False)
 def bench(session):
     """Print what verifying and Jacobians cost, as ratios; `-- --update` writes them down."""
     install(session, "snippets")
-    session.run("python", "tests/bench.py", *session.posargs, "--", *VERIFY)
-    session.run("python", "tests/bench_jacobian.py", *session.posargs)
+    add_tf1(session)
+    session.run("python", "-m", "bench.checks", *session.posargs, "--", *VERIFY)
+    session.run("python", "-m", "bench.jacobian", *session.posargs)
+
+
+@nox.session(default=False)
+def breaks(session):
+    """Break what the site says on purpose, and count which breaks the checks notice."""
+    install(session, "tests")
+    add_tf1(session)
+    session.run("python", "-m", "bench.breaks", *session.posargs)
 
 
 @nox.session(default=False)
@@ -171,15 +159,7 @@ def lock(session):
     install(session, "nox")
     for group in nox.project.load_toml("pyproject.toml")["dependency-groups"]:
         session.run(
-            *[
-                "uv",
-                "pip",
-                "compile",
-                "--quiet",
-                "--upgrade",
-                "--universal",
-                "--generate-hashes",
-            ],
+            *["uv", "pip", "compile", "--quiet", "--upgrade", "--universal", "--generate-hashes"],
             f"--python-version={'3.7' if group == 'tf1' else '3.11'}",
             *["--no-header", "--no-emit-index-url"],
             *["--no-emit-find-links", f"--group=pyproject.toml:{group}"],
@@ -193,7 +173,7 @@ def newest(session):
     install(session, "snippets")
     add_tf1(session)
     session.install("--quiet", "--upgrade", "tensorflow")
-    session.run(*VERIFY, "snippets", "README.md", *session.posargs)
+    session.run(*VERIFY, *EXAMPLES, *BOTH, *session.posargs)
 
 
 @nox.session(default=False)
@@ -201,7 +181,9 @@ def properdocs(session):
     """Build the site with ProperDocs, the way on if Material for MkDocs ends."""
     install(session, "docs")
     session.install("--quiet", "properdocs")
-    session.run("properdocs", "build", "--strict", "--site-dir", session.create_tmp())
+    session.run(
+        "python", "-m", "properdocs", "build", "--strict", "--site-dir", session.create_tmp()
+    )
 
 
 if __name__ == "__main__":

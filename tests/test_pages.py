@@ -1,272 +1,234 @@
-"""Three promises: every snippet is whole, is shown, and backs what the prose says."""
+"""What pages say is shown by their examples, made from data, or compared with the source."""
 
-import functools
 import json
+import os
 import re
+import xml.etree.ElementTree as ET
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
-from conftest import ROOT, SNIPPET, TOKEN
-from releases import RELEASES, load, minor, version
 
-SNIPPETS = sorted(ROOT.glob("snippets/**/*.md"))
-NOTEBOOKS = sorted(ROOT.glob("docs/**/*.ipynb"))
-PAGES = sorted(
-    {*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/assets/*")} | {*NOTEBOOKS}
-)
-EMBED = re.compile(r'^ *--8<-- "(.+)"$', re.M)
-FENCE = re.compile(r"^ *(`{3,}|~{3,}) *(\S*).*?^ *\1`*~*$", re.M | re.S)
-HEADING = re.compile(r"^#+ ", re.M)
+from checks import DOCS, ROOT, SNIPPETS, prose, relative, releases
+from checks.compare import TOKEN, same
+from checks.snippets import EMBED, embeds, markdown, pages, read
+from checks.statements import POLARITY, statements
 
-# What a page says without claiming that TensorFlow printed it: fences, embeds, the titles of
-# tabs and notes, addresses, attributes, releases, issues and dates.
-NOT_PROSE = re.compile(
-    rf"\A---\n.*?^---$|{FENCE.pattern}|^ *(?:--8<--|===|!!!|\?\?\?)[^\n]*|\]\(\S+?\)|<[^>]+>"
-    r"|\{[^}\n]*\}|\b(?:TensorFlow|TF|Python|Keras|NumPy|Chromium) \d+(?:\.\d+)*(?![\w.]*\d)"
-    r"|\bv?\d+\.\d+\.\d+\b|#\d+\b|\b\d{4}-\d\d-\d\d\b",
-    re.M | re.S,
-)
-NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
-ROW = rf"{NUMBER}(?:[\s.,&\\()\[\]]+{NUMBER})*"
-NAME = r"\b(?:\w+(?:Error|Exception|Warning)|True|False|None)\b"
-CLAIM = re.compile(
-    rf'`(?P<code>[^`\n]+)`|["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})'
-)
+every_page = pytest.mark.parametrize("page", pages(), ids=relative)
+PARAMETERS = json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
+SYMPTOMS = json.loads((DOCS / "symptoms.json").read_text("utf-8"))
 
 
-# A range of releases, as prose says it, and the note that ties it to what was replayed.
-SAID = re.compile(
-    r"\b(?P<word>since|before|from|until|up to)\s+TensorFlow (?P<release>\d\.\d+)(?!\.?\d)",
-    re.I,
-)
-RANGE = re.compile(
-    r"<!-- (?P<name>\S+\.md):(?: from (?P<first>\d\.\d+))?(?: until (?P<last>\d\.\d+))?"
-    r"(?: except (?P<but>\d\.\d+))? -->"
-)
+def example(name):
+    """Return the example that pages embed as `name`."""
+    return read(SNIPPETS / name)
 
 
-def relative(path):
-    """Name a file as the reader of an error would type it."""
-    return str(path.relative_to(ROOT))
-
-
-def blank(pattern, text):
-    """Replace what matches by spaces, so that all the rest keeps its place."""
-    return pattern.sub(lambda found: " " * len(found[0]), text)
-
-
-def text(path):
-    """Return a page as Markdown; a notebook's code stands in fences marked `cell`."""
-    if path not in NOTEBOOKS:
-        return path.read_text("utf-8")
-    return "\n\n".join(
-        source if cell["cell_type"] == "markdown" else f"```cell\n{source}\n```"
-        for cell in json.loads(path.read_text("utf-8"))["cells"]
-        for source in ["".join(cell["source"])]
-    )
-
-
-def claims(page):
-    """List what the prose of `page` claims, as matches of CLAIM at their places in `page`.
-
-    A row of numbers, such as (1, 10, 100), is one claim; so is inline code with a number.
-    """
-    found = CLAIM.finditer(blank(NOT_PROSE, page))
-    return [c for c in found if not c["code"] or re.search(rf"\d|^{NAME}$", c["code"])]
-
-
-@functools.cache
-def replayed():
-    """Return what the releases did with each example."""
-    return load().items()
-
-
-def section(page, place):
-    """Return where the headings above and below `place` start."""
-    headings = [h.start() for h in HEADING.finditer(blank(FENCE, page))]
-    start = max((h for h in headings if h <= place), default=0)
-    return start, min((h for h in headings if h > place), default=len(page))
-
-
-def evidence(page, place):
-    """Return the snippets, or a notebook's cells, between the headings around `place`.
-
-    A note of a range counts as its example, with what each release printed.
-    """
-    start, end = section(page, place)
-    files = [ROOT / "snippets" / name for name in EMBED.findall(page[start:end])]
-    cells = [f[0] for f in FENCE.finditer(page[start:end]) if f[2] == "cell"]
-    for note in RANGE.finditer(page, start, end):
-        files.append(ROOT / "snippets" / note["name"])
-        cells += [printed for (n, _), (_, printed) in replayed() if n == note["name"]]
-    return "\n".join(cells + [f.read_text("utf-8") for f in files if f.exists()])
-
-
-def numbers(text):
-    """Spell the numbers in `text` one way, so that 5, 5. and 5.0 are the same."""
-    return "".join(f" {float(number)}" for number in re.findall(NUMBER, text)) + " "
-
-
-def supported(claim, text):
-    """Tell whether the snippets in `text` print or write what `claim` says."""
-    stated = (claim["code"] or claim["quote"] or claim[0]).strip()
-    if claim["row"]:
-        return any(numbers(stated) in numbers(row) for row in re.findall(ROW, text))
-    if re.fullmatch(
-        NAME, stated
-    ):  # printed or passed on, but not as in persistent=True
-        return re.search(rf"(?<!=)\b{stated}\b", text)
-    return " ".join(stated.split()) in " ".join(text.split())
-
-
-def unsupported(page):
-    """List line and text of the claims that no snippet under the same heading shows."""
-    return [
-        (page.count("\n", 0, claim.start()) + 1, claim[0])
-        for claim in claims(page)
-        if not supported(claim, evidence(page, claim.start()))
-    ]
-
-
-@pytest.mark.parametrize("path", [*SNIPPETS, ROOT / "README.md"], ids=relative)
-def test_snippet_is_one_fence_and_its_output(path):
-    """One plain python fence, then one output fence; nothing a reader could not rerun."""
-    text = path.read_text("utf-8")
-    fences = SNIPPET.findall(text)
-    name = relative(path)
-    assert len(fences) == text.count("```python") == 1, (
-        f"{name}: write one plain ```python fence"
-    )
-    assert fences[0][1], (
-        f"{name}: no output; write it with: python3 noxfile.py -s snippets -- --update {name}"
-    )
-    assert path.name == "README.md" or SNIPPET.fullmatch(text.rstrip()), (
-        f"{name}: a snippet is a ```python and an ```output fence at the margin; move the rest "
-        "to the page that embeds it"
-    )
-    assert str(ROOT) not in text, (
-        f"{name}: prints a path of this machine; print less of it"
-    )
-    assert "np." not in fences[0][1], (
-        f"{name}: NumPy 1 prints this otherwise; print the values"
-    )
-    for number in TOKEN.finditer(fences[0][1]):
-        digits = re.sub(r"e.*|[-+.]", "", number["float"] or "").strip("0")
-        assert len(digits) <= 5, f"{name}: round {number[0]}; print at most five digits"
-        assert not 0 < abs(float(number["float"] or 0)) < 1e-7, (
-            f"{name}: {number[0]} is noise"
+@every_page
+def test_page_holds_no_code(page):
+    """Every embed exists, and neither code nor prose stands where no check reads it."""
+    for name in embeds(markdown(page)):
+        assert (SNIPPETS / name).exists(), (
+            f"{relative(page)} embeds {name}: create snippets/{name} or mend the name"
+        )
+    for token in prose.MARKDOWN.parse(prose.body(page)):
+        shown = token.type == "fence" and token.info in ("console", "text", "cell")
+        assert shown or token.type not in ("fence", "code_block"), (
+            f"{relative(page)} holds code; move it to snippets/ and embed it:\n{token.content}"
         )
 
 
-@pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_page_embeds_snippets_only(path):
-    """Every embed exists, and no Python stands in the page itself, where nothing runs it."""
-    page = text(path)
-    for name in EMBED.findall(page):
-        assert (ROOT / "snippets" / name).exists(), (
-            f"{relative(path)} embeds {name}: create snippets/{name} or mend the name"
-        )
-    admitted = ["console", *(["cell"] if path in NOTEBOOKS else ["text", "mermaid"])]
-    python = [f[0] for f in FENCE.finditer(page) if f[2] not in admitted]
-    assert not python, (
-        f"{relative(path)} holds code; move it to snippets/ and embed it:\n{python[0]}"
-    )
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=relative)
-def test_notebook_is_kept_without_outputs(path):
+@pytest.mark.parametrize("page", [p for p in pages() if p.suffix == ".ipynb"], ids=relative)
+def test_notebook_is_kept_without_outputs(page):
     """What a notebook prints is made when the site is built, and never older than that."""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+    for cell in json.loads(page.read_text("utf-8"))["cells"]:
         assert not cell.get("outputs") and not cell.get("execution_count"), (
-            f"{relative(path)} holds outputs; clear them: .nox/docs/bin/jupyter nbconvert "
-            f"--clear-output --inplace {relative(path)}"
+            f"{relative(page)} holds outputs; clear them: .nox/docs/bin/jupyter nbconvert "
+            f"--clear-output --inplace {relative(page)}"
         )
 
 
-@pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_prose_claims_what_a_snippet_shows(path):
-    """Every number, exception and quoted message stands in a snippet under its heading."""
+@every_page
+def test_prose_claims_what_an_example_shows(page):
+    """Every number, exception and quoted message stands in an example under its heading."""
     wrong = [
-        f"{relative(path)}:{line} says {claim}, which no snippet under the same heading prints"
-        " or writes: embed the snippet that shows it, or correct the sentence"
-        for line, claim in unsupported(text(path))
+        f"{relative(page)}:{claim.line} says {claim.text}, which no example under the same heading "
+        + ("prints" if claim.result else "prints or writes")
+        + ": embed the example that shows it, or correct the sentence"
+        for claim in prose.unsupported(page)
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=relative)
-def test_stated_range_is_what_the_releases_printed(path):
-    """An example prints the same on the stated releases, and on no other that was replayed."""
-    page, outcomes = text(path), dict(replayed())
-    for note in RANGE.finditer(page):
-        first = version(note["first"] or minor(RELEASES[0]))
-        last = version(note["last"] or minor(RELEASES[-1]))
-        for release in RELEASES:
-            kind, _ = outcomes.get((note["name"], release), (None, ""))
-            stated = first <= version(minor(release)) <= last
-            stated = stated and minor(release) != note["but"]
-            assert kind is None or stated == (kind == "same"), (
-                f"{relative(path)} says {note[0]}, and on TensorFlow {release} the example is "
-                f"{kind}: correct the range, or replay it with `python3 noxfile.py -s releases`"
+@every_page
+def test_prose_names_what_it_points_to(page):
+    """Lines are named by what they say, and releases by the data, so that neither goes stale."""
+    counted = r"\b(first|second|third|fourth|last|left|right)( \w+)? (lines?|columns?)\b"
+    typed = r"\bTensorFlow (?!2\.21\b|1\.15\.5\b)\d\.\d+[.\d]*"
+    for pattern, mend in ((counted, "name it by its label"), (typed, "write <!-- since … -->")):
+        found = re.search(pattern, prose.body(page), re.I)
+        assert not found, f"{relative(page)} says “{found[0]}”: {mend}; CONTRIBUTING.md tells how"
+
+
+def test_stated_ranges_are_those_of_the_data():
+    """Every marker of a range names an example whose results tell it."""
+    outcomes = releases.load()
+    for page in pages():
+        for word, name in re.findall(r"<!-- (since|until|on) (\S+) -->", markdown(page)):
+            try:
+                releases.stated(word, name, outcomes)
+            except releases.StaleError as error:
+                pytest.fail(f"{relative(page)}: {error}", pytrace=False)
+
+
+SIDES = {
+    "TF 1 graph": lambda code: "tensorflow.compat.v1 as tf" in code,
+    "TF 2 tape": lambda code: "import tensorflow as tf" in code and "GradientTape" in code,
+    "tf.gradients in tf.function": lambda code: (
+        "import tensorflow as tf" in code and "tf.function" in code and "gradients" in code
+    ),
+}
+
+
+@every_page
+def test_tab_shows_what_its_label_says(page):
+    """The old side imports compat.v1, the new one uses a tape, the third keeps tf.gradients."""
+    tabs = re.findall(r'^=== "(.+)"\n\n((?: {4}.*\n|\n)+)', markdown(page), re.M)
+    for label, inside in tabs:
+        for name in EMBED.findall(inside):
+            assert label not in SIDES or example(name).old or SIDES[label](example(name).code), (
+                f"{relative(page)} shows {name} as {label}, which it is not"
             )
-    for said in SAID.finditer(page):
-        start, end = section(page, said.start())
-        notes = [note.groupdict() for note in RANGE.finditer(page, start, end)]
-        end = "last" if said["word"].lower() in ("until", "up to") else "first"
-        assert said["release"] in [note[end] for note in notes], (
-            f"{relative(path)} says {said[0]}: name the example that shows it under the same "
-            f"heading, as in <!-- page/name.md: from {said['release']} -->"
+
+
+def installed(repository, release, path):
+    """Return the file of a package that a citation names, or None if no wheel here holds it."""
+    site = Path(find_spec(repository.lower()).origin).parent.parent
+    if (repository, release) == ("tensorflow", "1.15.5"):
+        if not (python := os.environ.get("TF1_PYTHON")):
+            pytest.skip("No TensorFlow 1.15.5, whose lines are cited: see `nox -s snippets`.")
+        [site] = Path(python).parent.parent.glob("lib/*/site-packages")
+        path = path.replace("tensorflow/", "tensorflow_core/", 1)
+    else:
+        assert release == version(repository), (
+            f"{repository} {version(repository)} is installed, and v{release} is cited: read "
+            f"{path} at the new tag, and correct tag, line and title"
+        )
+    places = (site / path, site / path.split("/")[0] / "include" / path)
+    return next((place for place in places if place.exists()), None)
+
+
+@every_page
+def test_citation_is_the_line_of_the_source(page):
+    """A link to a line of source code has that line as its title."""
+    links = [
+        child.attrs
+        for token in prose.MARKDOWN.parse(prose.body(page))
+        for child in token.children or ()
+        if child.type == "link_open"
+    ]
+    for link in links:
+        cited = re.match(
+            r"https://github.com/[\w-]+/(\w+)/blob/v([\d.]+)/(.+?)#L(\d+)", link["href"]
+        )
+        if not cited:
+            continue
+        if not (file := installed(*cited.groups()[:3])):
+            listed = (DOCS / "evidence/method.md").read_text("utf-8")
+            assert f"`{cited[3]}`" in listed, (
+                f"{relative(page)} cites {cited[3]}, which no wheel holds: say so on the page "
+                "on the method, or cite another file"
+            )
+            continue
+        line = file.read_text("utf-8").splitlines()[int(cited[4]) - 1]
+        line = " ".join(re.sub(r"[\"`]", "'", line).split())
+        assert link.get("title") == line, (
+            f"{relative(page)} cites {link['href']} as “{link.get('title')}”; the line there is "
+            f"“{line}”. If that is the line you mean, write it as the title of the link."
         )
 
 
-def test_every_snippet_is_embedded():
-    """A snippet that no page shows is evidence that no reader sees."""
-    embedded = {name for page in PAGES for name in EMBED.findall(text(page))}
-    orphans = {str(s.relative_to(ROOT / "snippets")) for s in SNIPPETS} - embedded
-    assert not orphans, "\n".join(
-        f'No page shows snippets/{name}: embed it with --8<-- "{name}", or delete the file'
-        for name in sorted(orphans)
+@every_page
+def test_diagram_shows_what_the_examples_show(page):
+    """Every number and name in a diagram stands in an example of its page, or in its prose."""
+    text = prose.body(page)
+    shown = [f"{example(name).code}\n{example(name).output}" for name in embeds(text)]
+    for name in re.findall(r'--8<-- "(.+\.svg)"', text):
+        for label in ET.parse(DOCS / "assets" / name).iterfind(".//{*}text"):  # noqa: S314 - our own
+            for word in re.findall(r"[^\W\d]\w*|\d+(?:\.\d+)?", "".join(label.itertext())):
+                if re.fullmatch("[a-z]{4,}", word):
+                    continue  # a plain word
+                number = word[0].isdigit()
+                found = (
+                    any(prose.numbers(word) in prose.numbers(s) for s in shown)
+                    if number
+                    else (re.search(rf"\b{word}\b", "\n".join([*shown, text])))
+                )
+                assert found, f"docs/assets/{name} shows {word}, no example of its page does"
+
+
+def test_parameters_agree_with_the_signatures():
+    """Names, order, defaults and TensorFlow 2's share are what `inspect` printed."""
+    printed = example("parameters/signatures.md").output.split("gradients_v2")
+    for text, kept in zip(
+        printed, (PARAMETERS, [r for r in PARAMETERS if r["in_tf2"]]), strict=True
+    ):
+        stated = [r["parameter"] + (f"={r['default']}" if r["default"] else "") for r in kept]
+        assert re.findall(r"^ +(.+)$", text, re.M) == stated
+
+
+@pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row["parameter"])
+def test_verdict_of_a_parameter_is_what_its_examples_show(row):
+    """The tape has the new name and refuses the old one; its numbers agree, or are lost."""
+    has = example("gradient/signature.md").output
+    refuses = example("gradient/raises_old_keywords.md").output
+    kept = re.search(rf"^{row['parameter']}\b", has, re.M)
+    assert bool(kept) == (row["verdict"] == "same")
+    assert bool(kept) != (f"unexpected keyword argument '{row['parameter']}'" in refuses)
+    assert bool(row["new"]) == (row["verdict"] in ("same", "renamed"))
+    if row["new"]:
+        assert re.search(rf"^{row['new']}\b", has, re.M) and row["new"] in row["tape"]
+    says = re.search(r"^\*\*(\w+)\.\*\*", (DOCS / row["page"]).read_text("utf-8"), re.M)[1]
+    assert says.lower() == row["verdict"], f"{row['page']} says {says}, the table {row['verdict']}"
+    sides = [example(f"{Path(row['page']).stem}/{side}.md").output for side in ("graph", "tape")]
+    old, new = (" ".join(f[0] for f in TOKEN.finditer(side) if f["float"]) for side in sides)
+    assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
+
+
+@pytest.mark.parametrize("row", SYMPTOMS, ids=lambda row: row["see"][:40])
+def test_symptom_is_printed_where_its_row_leads(row):
+    """A reader who follows a message from the home page meets it again where it leads."""
+    message = re.match(r"`([^`]* [^`]*)`", row["see"])
+    assert not message or message[1] in example(row["example"]).output, (
+        f"docs/symptoms.json sends {row['see']} to {row['example']}, which does not print it"
     )
 
 
-def test_parameter_table_agrees_with_the_signatures():
-    """Names, order, defaults and TensorFlow 2's share are what `inspect` printed."""
-    rows = json.loads((ROOT / "docs/parameters/parameters.json").read_text("utf-8"))
-    text = (ROOT / "snippets/parameters/signatures.md").read_text("utf-8")
-    printed = text.split("output\n")[1].split("gradients_v2")
-    for signature, kept in zip(
-        printed, ([*rows], [r for r in rows if r["in_tf2"]]), strict=True
-    ):
-        stated = [
-            r["parameter"] + (f"={r['default']}" if r["default"] else "") for r in kept
-        ]
-        assert re.findall(r"^    (.+)$", signature, re.M) == stated
-
-
-SYMPTOMS = re.findall(
-    r"^\| `([^`]* [^`]*)`.* \| \[.+\]\((.+?\.md)",
-    (ROOT / "docs/index.md").read_text("utf-8"),
-    re.M,
-)
-
-
-@pytest.mark.parametrize(("message", "page"), SYMPTOMS)
-def test_symptom_is_printed_on_the_page_that_settles_it(message, page):
-    """A reader who follows a message from the home page meets it again where it leads."""
-    embeds = EMBED.findall((ROOT / "docs" / page).read_text("utf-8"))
-    shown = "".join((ROOT / "snippets" / embed).read_text("utf-8") for embed in embeds)
-    assert message in shown, (
-        f"docs/index.md sends {message} to {page}, which does not show it"
+@every_page
+def test_statement_is_decided_by_a_printed_line(page):
+    """The lines that decide a statement are printed under its heading, and tell their side."""
+    for statement in statements(markdown(page)):
+        [section] = [s for s in prose.sections(page) if f"#{s.anchor}" == statement.anchor]
+        lines = [" ".join(line.split()) for line in section.printed.splitlines()]
+        for word, text in statement.lines:
+            found = [line for line in lines if text in line]
+            assert found and all(POLARITY[word].search(line) for line in found), (
+                f"{relative(page)}{statement.anchor}: no example prints “{text}”, or the line does "
+                f"not show that the statement {word}; see checks/statements.py"
+            )
+    headings = re.findall(r"^### \*.*\{#.*", markdown(page), re.M)
+    assert len(headings) == len(statements(markdown(page))), (
+        f"{relative(page)}: a statement has no verdict; name a printed line that decides it with "
+        "<!-- holds: … --> or <!-- fails: … --> under its heading"
     )
 
 
 def test_stated_release_is_the_one_that_ran():
     """The release that the README and the site name is the locked one."""
-    locked = re.search(
-        r"^tensorflow==(\S+)",
-        (ROOT / "requirements/snippets.txt").read_text("utf-8"),
-        re.M,
-    )[1]
+    lock = (ROOT / "requirements/snippets.txt").read_text("utf-8")
+    locked = re.search(r"^tensorflow==(\S+)", lock, re.M)[1]
     for name in ("README.md", "mkdocs.yml", "docs/evidence/method.md"):
         assert f"TensorFlow {locked}" in (ROOT / name).read_text("utf-8"), (
             f"{name} does not name TensorFlow {locked}, which requirements/snippets.txt locks"

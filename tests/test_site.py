@@ -13,9 +13,10 @@ from urllib.parse import quote, unquote, urldefrag
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import ROOT, SNIPPET
 from playwright.sync_api import Error
-from test_pages import EMBED, NOTEBOOKS, PAGES, text
+
+from checks import DOCS, ROOT, SNIPPETS, relative
+from checks.snippets import EMBED, markdown, pages, read
 
 BROWSERS = (
     "chromium",
@@ -24,12 +25,12 @@ BROWSERS = (
     "google-chrome-stable",
     "chrome",
 )
-ADDRESSES = [
-    re.sub(r"(^|/)index\.md$|\.\w+$", "/", str(page.relative_to(ROOT / "docs"))).lstrip(
-        "/"
-    )
-    for page in PAGES
-]
+NOTEBOOKS = [page for page in pages() if page.suffix == ".ipynb"]
+
+
+def address(source):
+    """Return the address of a page below that of the site."""
+    return re.sub(r"(^|/)index\.md$|\.\w+$", "/", str(source.relative_to(DOCS))).lstrip("/")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -54,9 +55,7 @@ def folder(tmp_path_factory):
         "--site-dir",
         str(site),
     ]
-    build = subprocess.run(
-        command, cwd=ROOT, env=env, check=False, capture_output=True, text=True
-    )
+    build = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
     assert build.returncode == 0, f"The site does not build:\n{build.stderr}"
     return site
 
@@ -97,81 +96,72 @@ def browser_context_args(browser_context_args):
     }
 
 
-@pytest.fixture(params=ADDRESSES, ids=lambda address: address or "home")
-def opened(page, base_url, request):
-    """Open one page of the site and return it with all that it asked for and complained of."""
+@pytest.mark.parametrize("source", pages(), ids=relative)
+def test_page_keeps_its_promises(source, page, base_url, folder, subtests):
+    """One visit: links, embeds, no other host, no complaint, access for all, a phone's width."""
     requests, complaints = [], []
     page.on("request", lambda asked: requests.append(asked.url))
     page.on("console", lambda said: complaints.append(f"{said.type}: {said.text}"))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"{base_url}/{request.param}", wait_until="networkidle")
-    return page, requests, complaints
+    page.goto(f"{base_url}/{address(source)}", wait_until="networkidle")
+
+    with subtests.test("every link within the site leads to a file, and to an anchor in it"):
+        links = page.eval_on_selector_all("a[href]", "links => links.map(a => a.href)")
+        inside = {link for link in links if link.startswith(base_url)}
+        assert len(inside) > len(pages())
+        for link in inside:
+            found, anchor = urldefrag(link)
+            file = Path(folder, unquote(found.removeprefix(f"{base_url}/")))
+            file = file / "index.html" if file.is_dir() else file
+            assert file.is_file(), f"{link}: no such page"
+            named = not anchor or f'id="{unquote(anchor)}"' in file.read_text("utf-8")
+            assert named, f"{link}: no such anchor"
+
+    with subtests.test("as many outputs as embedded examples: no indent hid one"):
+        shown = page.locator(".language-output").count()
+        if source.suffix == ".ipynb":
+            assert shown > 0
+        else:
+            examples = EMBED.findall(markdown(source))
+            assert shown == len(examples)
+            assert page.locator(".replayed").count() == bool(examples)
+
+    with subtests.test("accessible in the light"):
+        report = Axe().run(page)
+        assert report.violations_count == 0, report.generate_report()
+
+    with subtests.test("nothing but code and tables, which scroll, is wider than a phone"):
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+    with subtests.test("no request to another host, and an empty console"):
+        outside = [u for u in requests if not u.startswith((base_url, "data:", "blob:"))]
+        assert not outside
+        assert not complaints
 
 
-def test_page_asks_no_other_host_and_does_not_complain(opened, base_url):
-    """All that a page needs comes from the site, and its console stays empty."""
-    _, requests, complaints = opened
-    assert not [
-        url for url in requests if not url.startswith((base_url, "data:", "blob:"))
-    ]
-    assert not complaints
-
-
-def test_links_lead_somewhere(opened, base_url, folder):
-    """Every link within the site leads to a file and, where it names one, to an anchor."""
-    links = opened[0].eval_on_selector_all("a[href]", "links => links.map(a => a.href)")
-    inside = {link for link in links if link.startswith(base_url)}
-    assert len(inside) > len(ADDRESSES)
-    for link in inside:
-        address, anchor = urldefrag(link)
-        file = Path(folder, unquote(address.removeprefix(f"{base_url}/")))
-        file = file / "index.html" if file.is_dir() else file
-        assert file.is_file(), f"{link}: no such page"
-        found = not anchor or f'id="{unquote(anchor)}"' in file.read_text("utf-8")
-        assert found, f"{link}: no such anchor"
-
-
-def test_every_embed_is_shown_as_code(opened, base_url):
-    """As many outputs stand on the page as snippets are embedded: no indent hid one."""
-    page, *_ = opened
-    source = dict(zip(ADDRESSES, PAGES, strict=True))[
-        page.url.removeprefix(f"{base_url}/")
-    ]
-    embeds = [embed for embed in EMBED.findall(text(source)) if embed.endswith(".md")]
-    if source in NOTEBOOKS:
-        assert page.locator(".language-output").count() > 0
-        return
-    assert page.locator(".language-output").count() == len(embeds)
-    assert page.locator(".replayed").count() == bool(embeds)
-
-
-def test_page_is_accessible(opened):
-    """Axe finds no violation, in light and in dark."""
-    for scheme in ("light", "dark"):
-        opened[0].emulate_media(color_scheme=scheme)
-        opened[0].reload(wait_until="networkidle")
-        report = Axe().run(opened[0])
-        assert report.violations_count == 0, f"{scheme}:\n{report.generate_report()}"
-
-
-def test_page_fits_a_phone(opened):
-    """Nothing but code and tables, which scroll by themselves, is wider than the screen."""
-    opened[0].set_viewport_size({"width": 390, "height": 844})
-    assert opened[0].evaluate("document.documentElement.scrollWidth") == 390
+@pytest.mark.parametrize("source", pages(), ids=relative)
+def test_page_is_accessible_in_the_dark(source, new_context, base_url):
+    """A context of its own: the theme keeps the colours of the first visit."""
+    page = new_context(color_scheme="dark").new_page()
+    page.goto(f"{base_url}/{address(source)}", wait_until="networkidle")
+    assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
+    report = Axe().run(page)
+    assert report.violations_count == 0, report.generate_report()
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_is_a_light_page_and_a_file_to_take_away(path, page, base_url, folder):
     """It weighs at most what the heaviest other page does, and is offered for download."""
-    address = str(path.relative_to(ROOT / "docs").with_suffix(""))
+    address = str(path.relative_to(DOCS).with_suffix(""))
     weights = {p: p.stat().st_size for p in folder.glob("**/index.html")}
     own = weights.pop(folder / address / "index.html")
     assert own <= max(weights.values())
     page.goto(f"{base_url}/{address}/", wait_until="networkidle")
     link = page.locator("a", has_text="Download this notebook")
-    assert (folder / address / link.get_attribute("href")).read_text(
+    assert (folder / address / link.get_attribute("href")).read_text("utf-8") == path.read_text(
         "utf-8"
-    ) == path.read_text("utf-8")
+    )
 
 
 def test_cell_of_the_matrix_unfolds_what_differs(page, base_url):
@@ -206,10 +196,8 @@ def test_copy_button_copies_the_code(page, base_url):
     code.hover()
     code.locator("button").first.click()
     page.wait_for_timeout(300)
-    fence = SNIPPET.search((ROOT / "snippets/home/graph.md").read_text("utf-8"))
-    assert (
-        page.evaluate("navigator.clipboard.readText()").strip() == fence["code"].strip()
-    )
+    copied = page.evaluate("navigator.clipboard.readText()").strip()
+    assert copied == read(SNIPPETS / "home/graph.md").code.strip()
 
 
 @pytest.mark.parametrize(
@@ -218,7 +206,7 @@ def test_copy_button_copies_the_code(page, base_url):
         ("Length mismatch", "parameters/grad_ys/"),
         ("is_compatible_with", "old-api/parallel_for/"),
         ("tfe.implicit_value_and_gradients(loss)", "old-api/tfe/"),
-        ("_aggregate_grads", "evidence/fact-check/"),
+        ("_aggregate_grads", "evidence/statements/tf-gradients/"),
     ],
 )
 def test_search_finds_the_page(page, base_url, words, address):
@@ -226,7 +214,5 @@ def test_search_finds_the_page(page, base_url, words, address):
     page.goto(f"{base_url}/?q={quote(words)}", wait_until="networkidle")
     page.locator("input[data-md-component=search-query]").click()
     page.wait_for_selector(".md-search-result__link")
-    links = page.eval_on_selector_all(
-        ".md-search-result__link", "all => all.map(a => a.href)"
-    )
+    links = page.eval_on_selector_all(".md-search-result__link", "all => all.map(a => a.href)")
     assert any(f"/{address}" in link for link in links)

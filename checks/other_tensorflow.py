@@ -1,0 +1,66 @@
+"""A process that runs examples on some TensorFlow: this one, 1.15.5, or a replayed release."""
+
+import contextlib
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from checks import ROOT
+
+
+@contextlib.contextmanager
+def tensorflow(python):
+    """Start a process with the TensorFlow of `python`, and yield a function that runs examples.
+
+    The function takes code, the file to name in tracebacks, and whether to enable eager
+    execution; it returns what the code printed and, if it failed, the traceback.
+
+    Raises:
+        RuntimeError: TensorFlow does not start, or the process has ended; what it said is in it.
+    """
+    # TensorFlow 2 leaves TF2_BEHAVIOR behind, which TensorFlow 1.15 would obey.
+    env = {name: value for name, value in os.environ.items() if name != "TF2_BEHAVIOR"}
+    command = [python, ROOT / "checks/worker.py"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": env}
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, **pipes) as run:
+
+        def answer():
+            if line := run.stdout.readline():
+                return json.loads(line)
+            log.seek(0)
+            raise RuntimeError(f"TensorFlow of {python} ended.\n{log.read()[-2000:]}")
+
+        def ask(code, file, eager=False):
+            run.stdin.write(json.dumps([code, file, eager]) + "\n")
+            run.stdin.flush()
+            return answer()
+
+        answer()
+        yield ask
+        run.stdin.close()
+
+
+open_ones = contextlib.ExitStack()  # closed when the tests have run
+
+
+@functools.cache
+def here():
+    """Return the function that runs examples on the TensorFlow of this Python."""
+    return open_ones.enter_context(tensorflow(sys.executable))
+
+
+@functools.cache
+def one_fifteen():
+    """Return the function that runs examples on TensorFlow 1.15.5, or skip the test."""
+    if not (python := os.environ.get("TF1_PYTHON")):
+        reason = (
+            "No TensorFlow 1.15.5: it needs Python 3.7 on x86-64, from pyenv, the system or, where "
+            "the network allows, uv. `python3 noxfile.py -s snippets` says above what failed."
+        )
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    return open_ones.enter_context(tensorflow(python))

@@ -1,0 +1,129 @@
+"""Write into a page what it asks for by a comment.
+
+`<!-- verdicts -->` and `<!-- parameters -->`: the short and the full table of parameters.json.
+`<!-- symptoms -->`: the rows of symptoms.json, each with a link to the example that shows it.
+`<!-- statements -->`: all statements with their verdicts; under a statement's own heading,
+`<!-- holds: … -->` and `<!-- fails: … -->` become its verdict.
+`<!-- count examples -->`: how many there are, also of statements and releases.
+`<!-- since page/name.md -->`, `until`, `on`: on which releases the example prints the same.
+"""
+
+import itertools
+import json
+import posixpath
+import re
+from collections import Counter
+from pathlib import Path
+
+from mkdocs.exceptions import PluginError
+
+from checks import DOCS, prose, releases, snippets, statements
+
+MARKER = re.compile(r"<!-- (?P<word>[a-z]+)(?: (?P<name>\S+))? -->")
+TABLES = {
+    "verdicts": "| parameter | verdict | in short |",
+    "parameters": "| parameter | verdict | with a tape | default | in TF 2 |",
+}
+OUTCOMES, PAGES = {}, []
+
+
+def on_nav(nav, config, files):
+    """Read the data again at each build, and the order of the pages.
+
+    Raises:
+        PluginError: A file below snippets/ is no example. The site is not built.
+    """
+    OUTCOMES.clear()
+    try:
+        OUTCOMES.update(releases.load())
+    except snippets.MisshapenError as error:
+        raise PluginError(str(error)) from None
+    PAGES[:] = nav.pages
+    prose.sections.cache_clear()
+
+
+def link(path, page):
+    """Return the address of the page at `path`, below docs/, as seen from `page`."""
+    return posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or ".")
+
+
+def parameters(table, page):
+    """Return a table of the parameters of tf.gradients."""
+    columns = [name.strip() for name in TABLES[table].strip("|").split("|")]
+    lines = [TABLES[table], "|---" * len(columns) + "|"]
+    for row in json.loads((DOCS / "parameters/parameters.json").read_text("utf-8")):
+        values = {
+            "parameter": f"[`{row['parameter']}`]({link(row['page'], page)})",
+            "default": f"`{row['default']}`" if row["default"] else "required",
+            "in TF 2": "yes" if row["in_tf2"] else "no",
+            "verdict": f'<span class="verdict {row["verdict"]}">{row["verdict"]}</span>',
+            "with a tape": row["tape"],
+            "in short": row["says"],
+        }
+        lines.append("| " + " | ".join(values[name] for name in columns) + " |")
+    return "\n".join(lines)
+
+
+def symptoms(page):
+    """Return the table of symptoms, each with a link to the heading above its example."""
+    lines = ["| you see | the page that settles it |", "|---|---|"]
+    for row in json.loads((DOCS / "symptoms.json").read_text("utf-8")):
+        path, section = prose.home(row["example"])
+        address = f"{link(path, page)}#{section.anchor}"
+        lines.append(f"| {row['see']} | [{section.title}]({address}) |")
+    return "\n".join(lines)
+
+
+def stated(page):
+    """Return the statements on `page`, as they stand in its file."""
+    return statements.statements(Path(page.file.abs_src_path).read_text("utf-8"))
+
+
+def every_statement(page):
+    """Return the table of the statements of all pages, page by page."""
+    pages = [(shown, found) for shown in PAGES if (found := stated(shown))]
+    counts = Counter(s.verdict for s in itertools.chain(*(found for _, found in pages)))
+    lines = [", ".join(f"{count} are {verdict}" for verdict, count in counts.most_common()) + "."]
+    for shown, found in pages:
+        address = link(shown.file.src_uri, page)
+        lines += ["", f"## [{shown.title}]({address})", "", "| statement | verdict |", "|---|---|"]
+        lines += [f"| [{s.says}]({address}{s.anchor}) | {s.chip} |" for s in found]
+    return "\n".join(lines)
+
+
+def count(name):
+    """Return how many examples, statements or releases there are."""
+    return {
+        "examples": len(snippets.files()),
+        "statements": sum(len(stated(shown)) for shown in PAGES),
+        "releases": len(releases.RELEASES),
+    }[name]
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Replace each marker on `page`.
+
+    Raises:
+        PluginError: A marker asks for what there is not. The site is not built.
+    """
+
+    def written(marker):
+        word, name = marker["word"], marker["name"]
+        if word in ("since", "until", "on") and name:
+            return releases.stated(word, name, OUTCOMES)
+        if word == "releases":  # hooks/releases.py writes the matrix
+            return marker[0]
+        made = {
+            "symptoms": lambda: symptoms(page),
+            "statements": lambda: every_statement(page),
+            "count": lambda: str(count(name)),
+        } | {table: lambda table=table: parameters(table, page) for table in TABLES}
+        return made[word]()
+
+    try:
+        return MARKER.sub(written, statements.with_chips(markdown))
+    except KeyError as error:
+        problem = f"nothing here is called {error}; hooks/markers.py lists what there is"
+    except releases.StaleError as error:
+        problem = str(error)
+    raise PluginError(f"docs/{page.file.src_uri}: {problem}")
