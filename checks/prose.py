@@ -16,7 +16,7 @@ from checks import DOCS, SNIPPETS
 from checks.snippets import EMBED, markdown, pages, read
 
 NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
-ROW = rf"{NUMBER}(?:[\s.,&\\()\[\]]+{NUMBER})*"
+ROW = rf"{NUMBER}(?:(?:[\s.,&\\()\[\]]+| and ){NUMBER})*"
 NAME = r"\b(?:\w+(?:Error|Exception|Warning)|SIG[A-Z]+|True|False|None)\b"
 CLAIM = re.compile(rf'["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})')
 # What is no claim: comments, attributes, releases, issues, dates.
@@ -28,6 +28,7 @@ NO_CLAIM = re.compile(
 RESULT = re.compile(
     r"\b(?:prints?|gives?|gave|returns?|results?|becomes?|comes? (?:out|to)|equals?)\b[^.;:!?]*$"
 )
+DESCRIPTION = re.compile(r"\A---\n.*?^description: (?:>-)?\s*(.*?)^(?=\S)", re.M | re.S)
 TAB = re.compile(r"^=== .*\n((?: {4}.*\n|\n)+)", re.M)
 LINK = re.compile(r"^(?P<page>[^#:]*)(?:#(?P<anchor>.*))?$")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -137,7 +138,8 @@ def numbers(text):
 def supported(claim, text):
     """Tell whether `text` holds what `claim` says."""
     if claim.kind == "row":
-        return any(numbers(claim.text) in numbers(row) for row in re.findall(ROW, text))
+        rows = [text] if " and " in claim.text else re.findall(ROW, text)
+        return any(numbers(claim.text) in numbers(row) for row in rows)
     if claim.kind == "name":  # printed or passed on, but not as in persistent=True
         return bool(re.search(rf"(?<!=)\b{claim.text}\b", text))
     return " ".join(claim.text.split()) in " ".join(text.split())
@@ -157,9 +159,13 @@ def target(page, href):
 def unsupported(page):
     """Return the claims on `page` that no example under the same heading shows or prints.
 
-    A row of a table and an item of a list also borrow the examples that they link to.
+    A row of a table and an item of a list also borrow the examples that they link to, and the
+    description, which stands in a list of search results, all of its page.
     """
-    wrong = []
+    [described] = MARKDOWN.parse("".join(DESCRIPTION.findall(markdown(page))))[1:2] or [None]
+    everything = "\n".join(section.shown for section in sections(page))
+    about = said(described, 1, ()) if described else ()
+    wrong = [claim for claim in about if not supported(claim, everything)]
     for section in sections(page):
         for claim in section.claims:
             near = [section, *filter(None, (target(page, href) for href in claim.links))]

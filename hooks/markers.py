@@ -4,7 +4,7 @@
 `<!-- symptoms -->`: the rows of symptoms.json, each with a link to the example that shows it.
 `<!-- statements -->`: all statements with their verdicts; under a statement's own heading,
 `<!-- holds: … -->` and `<!-- fails: … -->` become its verdict.
-`<!-- count examples -->`: how many there are, also of statements and releases.
+`<!-- count examples -->`: how many there are, also of statements, releases and verdicts.
 `<!-- since page/name.md -->`, `until`, `on`: on which releases the example prints the same.
 """
 
@@ -47,11 +47,21 @@ def link(path, page):
     return posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or ".")
 
 
+def rows():
+    """Return what became of each parameter of tf.gradients."""
+    return json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
+
+
+def listed(counts):
+    """Write counts as a reader would: 3 gone, 1 lost."""
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common())
+
+
 def parameters(table, page):
     """Return a table of the parameters of tf.gradients."""
     columns = [name.strip() for name in TABLES[table].strip("|").split("|")]
     lines = [TABLES[table], "|---" * len(columns) + "|"]
-    for row in json.loads((DOCS / "parameters/parameters.json").read_text("utf-8")):
+    for row in rows():
         values = {
             "parameter": f"[`{row['parameter']}`]({link(row['page'], page)})",
             "default": f"`{row['default']}`" if row["default"] else "required",
@@ -83,7 +93,7 @@ def every_statement(page):
     """Return the table of the statements of all pages, page by page."""
     pages = [(shown, found) for shown in PAGES if (found := stated(shown))]
     counts = Counter(s.verdict for s in itertools.chain(*(found for _, found in pages)))
-    lines = [", ".join(f"{count} are {verdict}" for verdict, count in counts.most_common()) + "."]
+    lines = [f"{counts.total()} statements: {listed(counts)}."]
     for shown, found in pages:
         address = link(shown.file.src_uri, page)
         lines += ["", f"## [{shown.title}]({address})", "", "| statement | verdict |", "|---|---|"]
@@ -92,12 +102,13 @@ def every_statement(page):
 
 
 def count(name):
-    """Return how many examples, statements or releases there are."""
+    """Return how many examples, statements or releases there are, or each verdict."""
     return {
-        "examples": len(snippets.files()),
-        "statements": sum(len(stated(shown)) for shown in PAGES),
-        "releases": len(releases.RELEASES),
-    }[name]
+        "examples": lambda: len(snippets.files()),
+        "statements": lambda: sum(len(stated(shown)) for shown in PAGES),
+        "releases": lambda: len(releases.RELEASES),
+        "verdicts": lambda: listed(Counter(row["verdict"] for row in rows())),
+    }[name]()
 
 
 def on_page_markdown(markdown, page, config, files):

@@ -84,10 +84,11 @@ def test_stated_ranges_are_those_of_the_data():
 
 
 SIDES = {
-    "TF 1 graph": lambda code: "tensorflow.compat.v1 as tf" in code,
-    "TF 2 tape": lambda code: "import tensorflow as tf" in code and "GradientTape" in code,
-    "tf.gradients in tf.function": lambda code: (
-        "import tensorflow as tf" in code and "tf.function" in code and "gradients" in code
+    "TF 1 graph": lambda shown: shown.graph,
+    "TF 1 tfe": lambda shown: shown.old and "contrib" in shown.code,
+    "TF 2 tape": lambda shown: not shown.graph and "GradientTape" in shown.code,
+    "tf.gradients in tf.function": lambda shown: (
+        not shown.graph and "tf.function" in shown.code and "gradients" in shown.code
     ),
 }
 
@@ -98,8 +99,9 @@ def test_tab_shows_what_its_label_says(page):
     tabs = re.findall(r'^=== "(.+)"\n\n((?: {4}.*\n|\n)+)', markdown(page), re.M)
     for label, inside in tabs:
         for name in EMBED.findall(inside):
-            assert label not in SIDES or example(name).old or SIDES[label](example(name).code), (
-                f"{relative(page)} shows {name} as {label}, which it is not"
+            assert label in SIDES and SIDES[label](example(name)), (
+                f"{relative(page)} shows {name} as {label}, which it is not; the labels are "
+                f"{', '.join(SIDES)}"
             )
 
 
