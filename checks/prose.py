@@ -9,8 +9,9 @@ import re
 import textwrap
 from typing import NamedTuple
 
-from markdown.extensions.toc import slugify
+from markdown.extensions.toc import slugify, unique
 from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
 
 from checks import DOCS, SNIPPETS
 from checks.snippets import EMBED, markdown, pages, read
@@ -30,7 +31,6 @@ RESULT = re.compile(
 )
 DESCRIPTION = re.compile(r"\A---\n.*?^description: (?:>-)?\s*(.*?)^(?=\S)", re.M | re.S)
 TAB = re.compile(r"^=== .*\n((?: {4}.*\n|\n)+)", re.M)
-LINK = re.compile(r"^(?P<page>[^#:]*)(?:#(?P<anchor>.*))?$")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
     kind: str
     line: int
     result: bool
-    links: tuple
+    links: list
 
 
 class Section(NamedTuple):
@@ -89,45 +89,31 @@ def body(page):
     return TAB.sub(lambda tab: "\n" + textwrap.dedent(tab[1]), text)
 
 
+def links(node):
+    """Return where the links of the table's row or list's item lead that `node` stands in."""
+    while node and node.type not in ("tr", "list_item"):
+        node = node.parent
+    return [inner.attrs["href"] for inner in node.walk() if inner.type == "link"] if node else []
+
+
 @functools.cache
 def sections(page):
-    """Return the sections of a page; what stands above the first heading belongs to none."""
-    found, taken, block = [Section("", "", [], [], [])], set(), []
-    tokens = MARKDOWN.parse(body(page))
-    for place, token in enumerate(tokens):
-        if token.type == "inline" and tokens[place - 1].type == "heading_open":
-            title, _, anchor = token.content.partition(" {#")
-            anchor = anchor.rstrip("}") or slugify(
-                "".join(t.content for t in token.children if t.type in ("text", "code_inline")), "-"
-            )
-            while anchor in taken:
-                anchor = re.sub(
-                    r"(?:_(\d+))?$", lambda n: f"_{int(n[1] or 0) + 1}", anchor, count=1
-                )
-            taken.add(anchor)
+    """Return the sections of a page, in their order; its title starts the first."""
+    found, taken = [Section("", "", [], [], [])], set()
+    for node in SyntaxTreeNode(MARKDOWN.parse(body(page))).walk():
+        section, inside = found[-1], node.type == "inline"
+        if inside and node.parent.type == "heading":
+            title, _, anchor = node.content.partition(" {#")
+            plain = "".join(t.content for t in node.walk() if t.type in ("text", "code_inline"))
+            anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
             found.append(Section(title, anchor, [], [], []))
-        elif token.type in ("tr_open", "list_item_open"):
-            close = token.type.replace("open", "close")
-            ends = next(
-                i
-                for i, t in enumerate(tokens)
-                if i > place and (t.type, t.level) == (close, token.level)
-            )
-            inside = [
-                c for t in tokens[place:ends] for c in t.children or () if c.type == "link_open"
-            ]
-            block.append(tuple(c.attrs["href"] for c in inside))
-        elif token.type in ("tr_close", "list_item_close"):
-            block.pop()
-        elif token.type == "inline":
-            links = block[-1] if block else ()
-            if EMBED.fullmatch(token.content):
-                found[-1].names.append(EMBED.fullmatch(token.content)[1])
-            else:
-                found[-1].claims.extend(said(token, token.map[0] + 1, links))
-        elif token.type == "fence" and token.info == "cell":
-            found[-1].cells.append(token.content)
-    return found
+        elif inside and (embed := EMBED.fullmatch(node.content)):
+            section.names.append(embed[1])
+        elif inside:
+            section.claims.extend(said(node.token, node.map[0] + 1, links(node)))
+        elif node.type == "fence" and node.info == "cell":
+            section.cells.append(node.content)
+    return found[1:]
 
 
 def numbers(text):
@@ -147,13 +133,11 @@ def supported(claim, text):
 
 def target(page, href):
     """Return the section that a link leads to, or None if that is not on this site's pages."""
-    link = LINK.match(href)
-    file = (page.parent / link["page"]).resolve() if link and link["page"] else page
-    if not link or not file.is_relative_to(DOCS) or file.suffix not in (".md", ".ipynb"):
+    path, _, anchor = href.partition("#")
+    file = (page.parent / path).resolve() if path else page
+    if file not in pages():
         return None
-    return next(
-        (s for s in sections(file) if not link["anchor"] or s.anchor == link["anchor"]), None
-    )
+    return next((s for s in sections(file) if not anchor or s.anchor == anchor), None)
 
 
 def unsupported(page):
@@ -162,9 +146,9 @@ def unsupported(page):
     A row of a table and an item of a list also borrow the examples that they link to, and the
     description, which stands in a list of search results, all of its page.
     """
-    [described] = MARKDOWN.parse("".join(DESCRIPTION.findall(markdown(page))))[1:2] or [None]
+    described = " ".join(DESCRIPTION.findall(markdown(page)))
     everything = "\n".join(section.shown for section in sections(page))
-    about = said(described, 1, ()) if described else ()
+    about = said(MARKDOWN.parseInline(described)[0], 1, [])
     wrong = [claim for claim in about if not supported(claim, everything)]
     for section in sections(page):
         for claim in section.claims:
