@@ -30,6 +30,7 @@ RESULT = re.compile(
     r"\b(?:prints?|gives?|gave|returns?|results?|becomes?|comes? (?:out|to)|equals?)\b[^.;:!?]*$"
 )
 DESCRIPTION = re.compile(r"\A---\n.*?^description: (?:>-)?\s*(.*?)^(?=\S)", re.M | re.S)
+PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 TAB = re.compile(r"^=== .*\n((?: {4}.*\n|\n)+)", re.M)
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
@@ -45,11 +46,12 @@ class Claim(NamedTuple):
 
 
 class Section(NamedTuple):
-    """What stands under a heading: its title and anchor, examples, a notebook's cells, claims."""
+    """What stands under a heading: title, anchor, examples, pictures, a notebook's cells, claims."""
 
     title: str
     anchor: str
     names: list
+    pictures: list
     cells: list
     claims: list
 
@@ -99,18 +101,20 @@ def links(node):
 @functools.cache
 def sections(page):
     """Return the sections of a page, in their order; its title starts the first."""
-    found, taken = [Section("", "", [], [], [])], set()
+    found, taken = [Section("", "", [], [], [], [])], set()
     for node in SyntaxTreeNode(MARKDOWN.parse(body(page))).walk():
         section, inside = found[-1], node.type == "inline"
         if inside and node.parent.type == "heading":
             title, _, anchor = node.content.partition(" {#")
             plain = "".join(t.content for t in node.walk() if t.type in ("text", "code_inline"))
             anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
-            found.append(Section(title, anchor, [], [], []))
+            found.append(Section(title, anchor, [], [], [], []))
         elif inside and (embed := EMBED.fullmatch(node.content)):
             section.names.append(embed[1])
         elif inside:
             section.claims.extend(said(node.token, node.map[0] + 1, links(node)))
+        elif node.type == "html_block":
+            section.pictures.extend(PICTURE.findall(node.content))
         elif node.type == "fence" and node.info == "cell":
             section.cells.append(node.content)
     return found[1:]

@@ -152,23 +152,28 @@ def test_citation_is_the_line_of_the_source(page):
         )
 
 
+def bare(text):
+    """Return `text` without spaces and signs of multiplication: 2h is 2 * h."""
+    return re.sub(r"[\s*·′]", "", text)
+
+
 @every_page
 def test_diagram_shows_what_the_examples_show(page):
-    """Every number and name in a diagram stands in an example of its page, or in its prose."""
-    text = prose.body(page)
-    shown = [f"{example(name).code}\n{example(name).output}" for name in embeds(text)]
-    for name in re.findall(r'--8<-- "(.+\.svg)"', text):
-        for label in ET.parse(DOCS / "assets" / name).iterfind(".//{*}text"):  # noqa: S314 - our own
-            for word in re.findall(r"[^\W\d]\w*|\d+(?:\.\d+)?", "".join(label.itertext())):
-                if re.fullmatch("[a-z]{4,}", word):
-                    continue  # a plain word
-                number = word[0].isdigit()
-                found = (
-                    any(prose.numbers(word) in prose.numbers(s) for s in shown)
-                    if number
-                    else (re.search(rf"\b{word}\b", "\n".join([*shown, text])))
-                )
-                assert found, f"docs/assets/{name} shows {word}, no example of its page does"
+    """Numbers, names and expressions in a diagram stand in an example under its heading."""
+    for section in prose.sections(page):
+        for name in section.pictures:
+            for label in ET.parse(DOCS / "assets" / name).iterfind(".//{*}text"):  # noqa: S314 - ours
+                said = "".join(label.itertext())
+                expression = re.search(r"=.*[a-z]|\(.*,", said)
+                for part in [said] if expression else said.split():
+                    word = part.strip(" :×+=")
+                    number = re.fullmatch(prose.NUMBER, word)
+                    assert (
+                        not word
+                        or re.fullmatch("[a-z]{4,}|a|by|of|per|sum|the", word)
+                        or (number and prose.numbers(word) in prose.numbers(section.shown))
+                        or (not number and bare(word) in bare(section.shown))
+                    ), f"docs/assets/{name} shows {word}, no example under its heading does"
 
 
 def test_parameters_agree_with_the_signatures():
