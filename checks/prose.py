@@ -46,7 +46,7 @@ class Claim(NamedTuple):
 
 
 class Section(NamedTuple):
-    """What stands under a heading: title, anchor, examples, pictures, a notebook's cells, claims."""
+    """What stands under a heading: its examples, pictures, a notebook's cells, its claims."""
 
     title: str
     anchor: str

@@ -154,7 +154,7 @@ def test_citation_is_the_line_of_the_source(page):
 
 def bare(text):
     """Return `text` without spaces and signs of multiplication: 2h is 2 * h."""
-    return re.sub(r"[\s*·′]", "", text)
+    return re.sub("[\\s*·\N{PRIME}]", "", text)
 
 
 @every_page
@@ -166,7 +166,7 @@ def test_diagram_shows_what_the_examples_show(page):
                 said = re.sub("^([a-z]+ )+(?=tf)", "", "".join(label.itertext()))
                 expression = re.search(r"=.*[a-z]|\(.*,", said)
                 for part in [said] if expression else said.split():
-                    word = part.strip(" :×+=")
+                    word = part.strip(" :,+=\N{MULTIPLICATION SIGN}")
                     number = re.fullmatch(prose.NUMBER, word)
                     assert (
                         not word
