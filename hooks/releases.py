@@ -1,6 +1,6 @@
 """Show on every page which TensorFlow releases print what its examples say.
 
-Each page gets a strip under its heading, made from docs/evidence/releases.json;
+Each page gets a strip under its lead, made from docs/evidence/releases.json;
 `<!-- releases -->` asks for the whole matrix.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jinja2
 
-from checks import releases, snippets
+from checks import prose, releases, snippets
 from checks.releases import RELEASES, minor, span, version
 
 TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent))  # noqa: S701
@@ -80,25 +80,32 @@ def matrix():
     return template.render(pages=pages, releases=[minor(release) for release in RELEASES])
 
 
-def strip(names, address):
-    """Return the line that sums up the examples of a page, as seen from its `address`."""
+def strip(page, markdown):
+    """Return the line that sums up the examples of a page, and where releases differ."""
+    names = snippets.embeds(markdown)
     # An example for TensorFlow 1 says so by its name, and is none for TensorFlow 2.
-    now = [example(name) for name in names if not EXAMPLES[name].old]
-    since = max((shown["since"] for shown in now), default=0)
+    since = max((example(name)["since"] for name in names if not EXAMPLES[name].old), default=0)
+    exceptions = []
+    for section in prose.sections(Path(page.file.abs_src_path)):
+        found = {}
+        for name in section.names:
+            for kind, text in example(name)["exceptions"]:
+                found.setdefault((kind, text), example(name)["anchor"])
+        if found:
+            exceptions.append((section, [(*what, anchor) for what, anchor in found.items()]))
     return TEMPLATES.get_template("replayed.html").render(
-        now=now,
-        then=[example(name) for name in names if EXAMPLES[name].old],
+        exceptions=exceptions,
         replayed=span(RELEASES),
-        since=minor(RELEASES[since]) if since < len(RELEASES) else None,
-        matrix=posixpath.relpath("evidence/releases/", address or "."),
+        since=span(RELEASES[since:]) if since < len(RELEASES) else None,
+        matrix=posixpath.relpath("evidence/releases/", page.url or "."),
     )
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Put the strip under the heading of `page`, and the matrix where it is asked for."""
+    """Put the strip where the lead of `page` ends, and the matrix where it is asked for."""
     if "<!-- releases -->" in markdown:
         return markdown.replace("<!-- releases -->", matrix())
-    if not (names := snippets.embeds(markdown)):
+    if not snippets.embeds(markdown):
         return markdown
-    shown = strip(names, page.url)
-    return re.sub(r"^# .*$", lambda title: f"{title[0]}\n\n{shown}", markdown, count=1, flags=re.M)
+    lead, *rest = re.split(r"^(?=## )", markdown, maxsplit=1, flags=re.M)
+    return f"{lead.rstrip()}\n\n{strip(page, markdown)}\n\n{''.join(rest)}"
