@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from urllib.parse import quote, unquote, urldefrag
+from urllib.parse import unquote, urldefrag
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -174,45 +174,72 @@ def test_cell_of_the_matrix_unfolds_what_differs(page, base_url):
     assert note.locator("pre").first.is_visible()
 
 
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_tape_is_on_the_first_screen(page, base_url, width):
+    """A wide screen shows old and new side by side, another one the tape alone."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{base_url}/parameters/grad_ys/", wait_until="networkidle")
+    blocks = page.locator(".tabbed-block")
+    old, new, third = (blocks.nth(place) for place in range(3))
+    assert "GradientTape" in new.inner_text()
+    assert new.bounding_box()["y"] < 700
+    assert old.is_visible() == (width == 1440)
+    assert not third.is_visible()
+    page.locator(".tabbed-labels label", has_text="tf.gradients in tf.function").first.click()
+    assert third.is_visible()
+    assert old.is_visible() == (width == 1440)
+    assert not new.is_visible()
+
+
 def test_tabs_switch_together_and_stay(page, base_url):
     """A reader who picks a side once sees it everywhere, on the next page too."""
     page.goto(f"{base_url}/parameters/grad_ys/", wait_until="networkidle")
-    label = page.locator(".tabbed-labels label", has_text="TF 2 tape")
-    assert label.count() > 1
-    label.last.click()
+    page.locator(".tabbed-labels label", has_text="TF 1 graph").first.click()
     page.wait_for_timeout(300)
     for url in (page.url, f"{base_url}/start/migrate/"):
         page.goto(url, wait_until="networkidle")
-        chosen = page.locator(".tabbed-set > input:checked").evaluate_all(
-            "inputs => inputs.map(i => document.querySelector(`label[for=${i.id}]`).innerText)"
-        )
-        assert set(chosen) == {"TF 2 tape"}, url
+        sets = page.locator(".tabbed-set", has=page.get_by_text("TF 1 graph", exact=True))
+        assert sets.count() > 1
+        for chosen in sets.all():
+            assert chosen.locator("> input").first.is_checked(), url
 
 
 def test_copy_button_copies_the_code(page, base_url):
-    """What lands on the clipboard is the snippet's code, without its output."""
+    """What lands on the clipboard is the example's code, without its output."""
     page.goto(base_url, wait_until="networkidle")
-    code = page.locator(".language-python").first
+    code = page.locator(".language-python:visible").first
     code.hover()
     code.locator("button").first.click()
     page.wait_for_timeout(300)
     copied = page.evaluate("navigator.clipboard.readText()").strip()
-    assert copied == read(SNIPPETS / "home/graph.md").code.strip()
+    assert copied == read(SNIPPETS / "home/tape.md").code.strip()
 
 
 @pytest.mark.parametrize(
     ("words", "address"),
     [
-        ("Length mismatch", "parameters/grad_ys/"),
+        ("tf.gradients is not supported when eager execution is enabled", "start/still-there/"),
+        ("stop_gradients", "parameters/stop_gradients/"),
         ("is_compatible_with", "old-api/parallel_for/"),
         ("tfe.implicit_value_and_gradients(loss)", "old-api/tfe/"),
-        ("_aggregate_grads", "evidence/statements/tf-gradients/"),
+        ("A non-persistent GradientTape can only be used", "tape/constructor/"),
+        ("gradient_override_map", "start/two-models/"),
     ],
 )
-def test_search_finds_the_page(page, base_url, words, address):
-    """A reader who searches for a message or a name finds the page that settles it."""
-    page.goto(f"{base_url}/?q={quote(words)}", wait_until="networkidle")
-    page.locator("input[data-md-component=search-query]").click()
-    page.wait_for_selector(".md-search-result__link")
-    links = page.eval_on_selector_all(".md-search-result__link", "all => all.map(a => a.href)")
-    assert any(f"/{address}" in link for link in links)
+def test_pasted_words_find_the_page_first(page, base_url, words, address):
+    """A message or a name that is pasted, without a key, leads to the page that settles it."""
+    page.goto(base_url, wait_until="networkidle")
+    query = page.locator("input[data-md-component=search-query]")
+    query.click()
+    query.evaluate("(box, text) => box.value = text", words)
+    query.dispatch_event("input")
+    first = page.locator(".md-search-result__item > a").first
+    first.wait_for()
+    assert f"/{address}" in first.get_attribute("href")
+
+
+def test_search_shows_no_listings(folder):
+    """What an example prints can be searched, and its code cannot."""
+    index = (folder / "search/search_index.json").read_text("utf-8")
+    assert "Length mismatch. Passed" in index
+    assert "tf.Session() as session:" not in index
