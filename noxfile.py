@@ -142,7 +142,7 @@ def bench(session):
     """Print what verifying and Jacobians cost, as ratios; `-- --update` writes them down."""
     install(session, "snippets")
     add_tf1(session)
-    session.run("python", "-m", "bench.checks", *session.posargs, "--", *VERIFY)
+    session.run("python", "-m", "bench.checks", *session.posargs, "--", *VERIFY, *BOTH)
     session.run("python", "-m", "bench.jacobian", *session.posargs)
 
 
