@@ -89,10 +89,12 @@ def strip(page, markdown):
     for section in prose.sections(Path(page.file.abs_src_path)):
         found = {}
         for name in section.names:
-            for kind, text in example(name)["exceptions"]:
-                found.setdefault((kind, text), example(name)["anchor"])
-        if found:
-            exceptions.append((section, [(*what, anchor) for what, anchor in found.items()]))
+            for (kind, _), where in results(name):
+                if kind != "same" and not EXAMPLES[name].old:
+                    found.setdefault(kind, (example(name)["anchor"], set()))[1].update(where)
+        kinds = [(k, span(sorted(where, key=version)), a) for k, (a, where) in found.items()]
+        if kinds:
+            exceptions.append((section, kinds))
     return TEMPLATES.get_template("replayed.html").render(
         exceptions=exceptions,
         replayed=span(RELEASES),
