@@ -40,12 +40,9 @@ def results(name):
 def example(name):
     """Return all that the templates show of an example."""
     expected = EXAMPLES[name].output.splitlines()
-    notes, others = [], {}
+    notes = []
     for (kind, text), found in results(name):
-        if kind == "same":
-            continue
-        others.setdefault(kind, []).extend(found)
-        if kind == "not replayed":
+        if kind in ("same", "not replayed"):
             continue
         lines = [text]
         if kind == "differs":
@@ -58,7 +55,6 @@ def example(name):
         "title": EXAMPLES[name].title + " (TF 1)" * EXAMPLES[name].old,
         "anchor": re.sub(r"\W+", "-", name.removesuffix(".md")),
         "runs": [(kind, len(list(run))) for kind, run in itertools.groupby(kinds)],
-        "exceptions": [(kind, span(sorted(r, key=version))) for kind, r in others.items()],
         "notes": notes,
         "since": bad[-1] + 1 if bad else 0,
     }
