@@ -6,6 +6,7 @@ printed where that `differs`, the error's last line where the example is `not av
 
 import itertools
 import json
+import re
 
 from checks import DOCS, ROOT
 from checks.snippets import load as snippets
@@ -57,7 +58,13 @@ def save(outcomes, digests):
         entry = data.setdefault(name, {"digest": digests[name], "outcomes": {}})
         entry["outcomes"].setdefault(kind, {}).setdefault(text, []).append(release)
     draft = DATA.with_suffix(".draft")
-    draft.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    # A line for each text, not for each release.
+    lines = re.sub(
+        r'\[\s+((?:"[\d.]+",?\s+)+)\]',
+        lambda found: f"[{' '.join(found[1].split())}]",
+        json.dumps(data, indent=1, ensure_ascii=False),
+    )
+    draft.write_text(f"{lines}\n", "utf-8")
     draft.replace(DATA)
 
 

@@ -16,6 +16,8 @@ import traceback
 
 import tensorflow as tf
 
+FATAL = "(?:Check failed|Fatal Python).*\n"  # of what C++ and faulthandler say
+
 
 def run(code, file, eager, printed, error):
     """Execute `code` and end the process; leave its output and its traceback in two files."""
@@ -69,7 +71,7 @@ def main():
             error.seek(0)
             said, failed = printed.read(), error.read()
             if kills(file):
-                said += "".join(re.findall("Check failed.*\n", failed)) + ending(status)
+                said += "".join(re.findall(FATAL, failed)) + ending(status)
                 if os.WIFSIGNALED(status) or not status:
                     failed = ""  # no traceback, but what TensorFlow's C++ said
             elif os.WIFSIGNALED(status):

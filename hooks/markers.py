@@ -5,7 +5,7 @@
 `<!-- symptoms -->`: the rows of symptoms.json, each with a link to the example that shows it.
 `<!-- statements -->`: all statements with their verdicts; under a statement's own heading,
 `<!-- holds: … -->` and `<!-- fails: … -->` become its verdict.
-`<!-- count examples -->`: how many there are, also of statements, releases and verdicts.
+`<!-- count examples -->`: how many there are, also of errors, statements, releases and verdicts.
 `<!-- since page/name.md -->`, `until`, `on`: on which releases the example prints the same.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
-from checks import DOCS, calls, prose, releases, snippets, statements
+from checks import DOCS, calls, errors, prose, releases, snippets, statements
 
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+)(?: (?P<name>\S+))? -->")
 TABLES = {
@@ -155,6 +155,7 @@ def count(name):
         "examples": lambda: len(snippets.files()),
         "statements": lambda: sum(len(stated(shown)) for shown in PAGES),
         "calls": lambda: sum(len(calls.calls(source(shown))) for shown in PAGES),
+        "errors": lambda: sum(len(errors.entries(page)) for page in errors.pages()),
         "releases": lambda: len(releases.RELEASES),
         "verdicts": lambda: listed(Counter(row["verdict"] for row in rows())),
     }[name]()

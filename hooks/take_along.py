@@ -34,7 +34,7 @@ OUTLINE = re.compile(r'^(##+) (.+)$|^===\+? "(.+)"$|^ *--8<-- "(.+\.md)"$', re.M
 # What one of these sets stays set for the cells after it, or comes too late after others.
 SETTING = re.compile(
     r"TF_USE_LEGACY_KERAS|\.(?:disable_(?:eager_execution|v2_\w+)|addHandler|RegisterGradient"
-    r"|set_logical_device_configuration|MultiWorkerMirroredStrategy)\("
+    r"|enable_check_numerics|set_logical_device_configuration|MultiWorkerMirroredStrategy)\("
 )
 DATA = {
     "parameters/parameters.json": "What became of each parameter of tf.gradients",
@@ -89,6 +89,8 @@ def plain(markdown, base, page, config, files):
             return found["code"] or ""
         path = posixpath.join(posixpath.dirname(page.file.src_uri), found["path"])
         file = files.get_file_from_path(posixpath.normpath(path))
+        if not file:  # which MkDocs tells, too
+            return found[0]
         address = beside(file) if file.is_documentation_page() else file.dest_uri
         return f"]({link(address, base, config)}"
 
@@ -149,9 +151,10 @@ def on_page_markdown(markdown, page, config, files):
         TEXTS[beside(page.file), base] = plain(markdown, base, page, config, files)
     page.meta["markdown"] = beside(page.file)
     address, examples = beside(page.file, f"{page.file.name}.ipynb"), snippets.embeds(markdown)
-    if examples:
+    # Each error needs a process of its own.
+    if runs := examples and not page.file.src_uri.startswith("errors/"):
         NOTEBOOKS[address] = notebook(markdown, page)
-    if examples or page.file.src_uri.endswith(".ipynb"):  # mkdocs-jupyter copies that one
+    if runs or page.file.src_uri.endswith(".ipynb"):  # mkdocs-jupyter copies that one
         page.meta["notebook"] = address
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import DOCS, ROOT, SNIPPETS, calls, prose, relative, releases
+from checks import DOCS, ROOT, SNIPPETS, calls, errors, prose, relative, releases
 from checks.compare import TOKEN, same
 from checks.snippets import EMBED, embeds, markdown, pages, read
 from checks.statements import POLARITY, statements
@@ -221,6 +221,39 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     sides = [example(f"{Path(row['page']).stem}/{side}.md").output for side in ("graph", "tape")]
     old, new = (" ".join(f[0] for f in TOKEN.finditer(side) if f["float"]) for side in sides)
     assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
+
+
+ENTRIES = [(page, entry) for page in errors.pages() for entry in errors.entries(page)]
+
+
+@pytest.mark.parametrize(
+    ("page", "entry"), ENTRIES, ids=[f"{page.stem}#{entry.anchor}" for page, entry in ENTRIES]
+)
+def test_error_is_printed_and_mended(page, entry):
+    """The first example under a message prints it, another one works, and a page says more."""
+    where = f"{relative(page)}#{entry.anchor}"
+    assert entry.names, f"{where} has no example: embed the shortest one that prints the message"
+    first, *others = entry.names
+    printed = " ".join(example(first).output.split())
+    for part in entry.message:
+        assert " ".join(part.split()) in printed, f"{where}: {first} does not print “{part}”"
+    assert any(not re.search("/(raises|kills)_", name) for name in others), (
+        f"{where} shows no code that works: embed it under the one that fails"
+    )
+    assert re.search(r"\]\(.+\.md", entry.text), f"{where} has no link to a page that says more"
+
+
+def test_each_error_has_one_entry():
+    """Every section of a page of errors is an entry, and no message has two."""
+    for page in errors.pages():
+        headings = re.findall(r"^##+ (.+)", markdown(page), re.M)
+        assert headings == [entry.title for entry in errors.entries(page)], (
+            f"{relative(page)}: a heading is not a message with a sentence under it; "
+            "see checks/errors.py"
+        )
+        assert all(re.fullmatch("`[^`]+`|`` .+ ``", title) for title in headings), relative(page)
+    titles = [entry.title for _, entry in ENTRIES]
+    assert len(titles) == len(set(titles)), {t for t in titles if titles.count(t) > 1}
 
 
 @pytest.mark.parametrize("row", SYMPTOMS, ids=lambda row: row["see"][:40])

@@ -1,5 +1,6 @@
 """The built site as a reader's browser sees it."""
 
+import html
 import re
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
@@ -8,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from checks import DOCS, SNIPPETS, calls, relative
+from checks import DOCS, SNIPPETS, calls, errors, relative
 from checks.releases import RELEASES, minor
 from checks.releases import load as outcomes
 from checks.snippets import EMBED, markdown, pages, read
@@ -281,6 +282,9 @@ def test_tabs_switch_together_and_stay(page, base_url):
 def test_copy_button_copies_the_code(page, base_url):
     """What lands on the clipboard is the example's code, without its output."""
     page.goto(base_url, wait_until="networkidle")
+    # The theme, too, gives a button to each listing of which it asks the size.
+    listings = page.locator(".language-python")
+    assert page.locator(".md-code__button").count() == listings.count()
     code = page.locator(".language-python:visible").first
     code.hover()
     code.locator("button").first.click()
@@ -304,44 +308,46 @@ def paste(page, base_url, words):
 
 
 PASTED = [
-    ("tf.gradients is not supported when eager execution is enabled", "start/still-there/"),
+    ("tf.gradients is not supported when eager execution is enabled", "errors/eager-mode/"),
     ("stop_gradients", "parameters/stop_gradients/"),
     ("is_compatible_with", "old-api/parallel_for/"),
     ("tfe.implicit_value_and_gradients(loss)", "old-api/tfe/"),
     ("K.gradients(model.output, model.input)", "old-api/keras/"),
-    ("'KerasTensor' object has no attribute '_id'", "old-api/keras/"),
-    ("AttributeError: 'Functional' object has no attribute 'total_loss'", "old-api/keras/"),
+    ("'KerasTensor' object has no attribute '_id'", "errors/no-attribute/"),
+    ("AttributeError: 'Functional' object has no attribute 'total_loss'", "errors/keras/"),
     ("optimizer.get_gradients(model.total_loss, weights)", "old-api/keras/"),
-    ("module 'keras.backend' has no attribute 'gradients'", "old-api/keras/"),
+    ("module 'keras.backend' has no attribute 'gradients'", "errors/missing-names/"),
     ("grad-cam", "old-api/keras/"),
-    (
-        "The layer sequential has never been called and thus has no defined output",
-        "old-api/keras/",
-    ),
+    ("The layer sequential has never been called and thus has no defined output", "errors/keras/"),
     ("K.function([model.input], [layer.output])", "old-api/keras/"),
     ("K.learning_phase()", "old-api/keras/"),
-    ("A non-persistent GradientTape can only be used", "tape/constructor/"),
+    ("A non-persistent GradientTape can only be used", "errors/tape/"),
     ("gradient_override_map", "old-api/custom-gradients/"),
     ('@tf.RegisterGradient("GuidedRelu")', "old-api/custom-gradients/"),
     ("op_type_map", "old-api/custom-gradients/"),
     ("gradient reversal", "old-api/custom-gradients/"),
-    ("Registering two gradient with name", "old-api/custom-gradients/"),
+    ("Registering two gradient with name", "errors/custom-gradients/"),
     ("tf.custom_gradient", "how-to/custom-gradient/"),
-    ("grad_fn must accept keyword argument 'variables'", "how-to/custom-gradient/"),
+    ("grad_fn must accept keyword argument 'variables'", "errors/custom-gradients/"),
     ("tf.recompute_grad", "how-to/custom-gradient/"),
+    ("WGAN-GP", "how-to/train-through-a-gradient/"),
+    ("fast_weights", "how-to/train-through-a-gradient/"),
+    ("MAML", "how-to/train-through-a-gradient/"),
     ("--gate_gradients", "parameters/gate_gradients/"),
     ("agregation_metod", "parameters/aggregation_method/"),
     ("grads_ys", "parameters/grad_ys/"),
     ("derivative for each sample", "explanation/sum-over-targets/"),
-    ("gradient penalty", "tape/higher_order/"),
+    ("gradient penalty", "how-to/train-through-a-gradient/"),
     ("tf.hessians(loss, w)[0]", "tape/higher_order/"),
     ("optimizer.compute_gradients(loss)", "old-api/optimizers/"),
-    ("'SGD' object has no attribute 'minimize'", "old-api/optimizers/"),
-    ("passed to Optimizer.compute_gradients should be a function", "old-api/optimizers/"),
-    ("No gradients provided for any variable", "old-api/optimizers/"),
+    ("'SGD' object has no attribute 'minimize'", "errors/apply-gradients/"),
+    ("passed to Optimizer.compute_gradients should be a function", "errors/apply-gradients/"),
+    ("No gradients provided for any variable", "errors/none/"),
     ("global_step", "old-api/optimizers/"),
     ("grad_loss", "old-api/optimizers/"),
     ("clip_by_global_norm", "how-to/clip-gradients/"),
+    ("tf.add_check_numerics_ops", "how-to/surprising-numbers/"),
+    ("multiply_no_nan", "how-to/surprising-numbers/"),
     ("ScipyOptimizerInterface", "how-to/scipy/"),
     ("ExternalOptimizerInterface", "how-to/scipy/"),
     ("tf.contrib.opt", "how-to/scipy/"),
@@ -357,7 +363,7 @@ PASTED = [
     ("gradient accumulation", "how-to/accumulate-gradients/"),
     ("gradient_accumulation_steps", "how-to/accumulate-gradients/"),
     ("zero_ops = [tv.assign(tf.zeros_like(tv))", "how-to/accumulate-gradients/"),
-    ("only supports singleton tf.Variables", "how-to/accumulate-gradients/"),
+    ("only supports singleton tf.Variables", "errors/apply-gradients/"),
     ("梯度累积", "how-to/accumulate-gradients/"),
     ("tf.contrib.layers.optimize_loss", "how-to/some-variables/"),
     ("gradient_noise_scale", "how-to/some-variables/"),
@@ -365,7 +371,7 @@ PASTED = [
     ("slim.learning.create_train_op", "how-to/some-variables/"),
     ("variables_to_train", "how-to/some-variables/"),
     ("tf.train.exponential_decay", "how-to/some-variables/"),
-    ("not enough values to unpack (expected 2, got 0)", "how-to/some-variables/"),
+    ("not enough values to unpack (expected 2, got 0)", "errors/apply-gradients/"),
     ("freeze layers", "how-to/some-variables/"),
     ("RMSPropOptimizer", "how-to/optimizer-steps/"),
     ("average_gradients(tower_grads)", "how-to/replicas/"),
@@ -373,23 +379,26 @@ PASTED = [
     ("MirroredStrategy", "how-to/replicas/"),
     ("SyncReplicasOptimizer", "how-to/replicas/"),
     ("hvd.DistributedGradientTape(tape)", "how-to/replicas/"),
-    ("`merge_call` called while defining a new graph", "how-to/replicas/"),
-    ("DistributedVariable.handle is not available", "how-to/replicas/"),
+    ("`merge_call` called while defining a new graph", "errors/replicas/"),
+    ("DistributedVariable.handle is not available", "errors/replicas/"),
     ("多卡", "how-to/replicas/"),
     ("optimizer.get_scaled_loss(loss)", "how-to/mixed-precision/"),
     ("LossScaleOptimizer", "how-to/mixed-precision/"),
     ("enable_mixed_precision_graph_rewrite", "how-to/mixed-precision/"),
     ("loss_scale_manager", "how-to/mixed-precision/"),
     ("混合精度", "how-to/mixed-precision/"),
-    ("tf.keras.optimizers.legacy.Adam", "how-to/keras-2/"),
+    ("noise_multiplier", "how-to/per-example-gradients/"),
+    ("differential privacy", "how-to/per-example-gradients/"),
+    ("Required handle data not set for", "errors/jacobian/"),
+    ("tf.keras.optimizers.legacy.Adam", "errors/optimizers/"),
     ("optimizer.get_updates(loss, params)", "how-to/keras-2/"),
     ("TF_USE_LEGACY_KERAS=1", "how-to/keras-2/"),
     ("import tf_keras as keras", "how-to/keras-2/"),
-    ("`keras.optimizers.legacy` is not supported in Keras 3", "how-to/keras-2/"),
-    ("Could not interpret optimizer identifier", "how-to/keras-2/"),
-    ("were used in a Lambda layer's call", "how-to/keras-2/"),
+    ("`keras.optimizers.legacy` is not supported in Keras 3", "errors/optimizers/"),
+    ("Could not interpret optimizer identifier", "errors/optimizers/"),
+    ("were used in a Lambda layer's call", "errors/keras/"),
     ("compiled_loss", "how-to/keras-2/"),
-    ("'Variable' object has no attribute '_unique_id'", "how-to/keras-2/"),
+    ("'Variable' object has no attribute '_unique_id'", "errors/keras/"),
     ("如何停止梯度", "parameters/stop_gradients/"),
     ("二阶导数怎么求", "tape/higher_order/"),
     ("雅可比矩阵", "tape/jacobian/"),
@@ -398,21 +407,25 @@ PASTED = [
     ("tf.gradients 还能用吗", "start/still-there/"),
     ("known bugs", "evidence/known-bugs/"),
     ("known issues", "evidence/known-bugs/"),
-    ("Segmentation fault (core dumped)", "evidence/known-bugs/"),
+    ("Segmentation fault (core dumped)", "errors/crashes/"),
     ("TF_ENABLE_ONEDNN_OPTS", "evidence/known-bugs/"),
-    ("corrupted double-linked list", "evidence/known-bugs/"),
+    ("corrupted double-linked list", "errors/crashes/"),
     ("silently wrong gradients", "evidence/known-bugs/"),
     ("gradient bug", "evidence/known-bugs/"),
-    ("崩溃", "evidence/known-bugs/"),
+    ("崩溃", "errors/crashes/"),
     ("gradient is None", "how-to/none/"),
     ("GradientTape returns None", "how-to/none/"),
-    ("all gradients are None", "how-to/none/"),
-    ("'NoneType' object has no attribute 'numpy'", "how-to/none/"),
-    ("unsupported operand type(s) for *: 'float' and 'NoneType'", "how-to/none/"),
+    ("all gradients are None", "errors/none/"),
+    ("'NoneType' object has no attribute 'numpy'", "errors/none/"),
+    ("unsupported operand type(s) for *: 'float' and 'NoneType'", "errors/none/"),
     ("tape.gradient returns None model.predict", "how-to/none/"),
     ("gradient None tf.round", "how-to/none/"),
     ("numpy_function gradient", "how-to/none/"),
     ("中文", "zh/"),
+    ("fwd_gradients", "how-to/jvp/"),
+    ("jacobian-vector product", "how-to/jvp/"),
+    ("fisher vector product", "how-to/hvp/"),
+    ("_hessian_vector_product", "how-to/hvp/"),
 ]
 
 
@@ -422,6 +435,66 @@ def test_pasted_words_find_the_page_first(page, base_url, subtests):
         with subtests.test(words):
             first = paste(page, base_url, words).first
             assert f"/{address}" in first.get_attribute("href")
+
+
+ERRORS = [(page, entry) for page in errors.pages() for entry in errors.entries(page)]
+
+
+def printed(entry):
+    """Return what the first example of an error prints."""
+    return read(SNIPPETS / entry.names[0]).output
+
+
+def renamed(text):
+    """Write `text` with other names and numbers."""
+    text = re.sub(r"(?<![\w.])\d+(\.\d+)?\b", "7", text)
+    return re.sub(r"(?<=['\"])[\w.:/-]+(?=['\"])|\b(True|False|None)\b", "my_own", text)
+
+
+def plain(text):
+    """Return the words of `text`, whatever their names, numbers and types."""
+    text = re.sub(r"\b(u?int|float|complex)\d+\b|\bbool\b|\bstring\b", "my_own", renamed(text))
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def fits(entry, words):
+    """Tell whether an error prints the words, or has a message that is in them."""
+    return words in plain(printed(entry)) or all(plain(p) in words for p in entry.message)
+
+
+def variants(entry):
+    """Yield what readers paste of an error: its line, half of it, other names and numbers."""
+    lines = printed(entry).splitlines()
+    line = next((line for line in lines if all(part in line for part in entry.message)), "")
+    kind, start, rest = (line or entry.message[0]).partition(entry.message[0])
+    message = start + rest
+    if error := re.search(r"\w+(Error|Exception|Warning)\b", kind):
+        yield f"{error[0]}: {message}"  # the last line of a traceback
+    yield message
+    words = message.split()
+    yield " ".join(words[: max(4, len(words) // 2)])
+    if len(words) > 3:  # else the names are all that it says
+        yield renamed(message)
+
+
+@pytest.mark.parametrize("source", errors.pages(), ids=relative)
+def test_pasted_error_finds_its_entry_first(source, page, base_url, subtests):
+    """It, or another one that prints the same words, is the find to which the Enter key leads."""
+    for entry in errors.entries(source):
+        for words in variants(entry):
+            with subtests.test(words):
+                first = paste(page, base_url, words).first.locator("..")
+                found = first.locator("a:has([data-md-score])").evaluate_all(
+                    "links => links.map(a => [+a.firstElementChild.dataset.mdScore, a.href])"
+                )
+                best = re.sub(r"\?.*#", "#", unquote(max(found)[1]))
+                text = plain(re.sub(r"^\w+(Error|Exception|Warning): ", "", words))
+                right = [
+                    f"{base_url}/{address(where)}#{one.anchor}"
+                    for where, one in ERRORS
+                    if one == entry or fits(one, text)
+                ]
+                assert best in right
 
 
 OLD = [(page, call) for page in pages() for call in calls.calls(markdown(page))]
@@ -449,22 +522,25 @@ def test_question_in_chinese_finds_the_chinese_page_soon(page, base_url, words):
     assert "/zh/" in links[1:5]
 
 
-def test_chinese_page_tells_its_language_and_says_what_home_says(page, base_url):
-    """Verdicts and where a message leads are those of the home page, of which it is no copy."""
+def test_chinese_page_tells_its_language_and_says_what_others_say(page, base_url):
+    """Its verdicts are those of the home page, and its messages stand where its rows lead."""
     script = """rows => rows.map(row => [
       row.querySelector("code").textContent,
       row.querySelector(".verdict")?.className ?? "",
-      row.querySelector("a").href.replace(/.*#/, ""),
+      row.querySelector("a").href,
     ])"""
     rows = ".md-typeset tr:has(td):has(a):has(td:first-child code)"
     page.goto(base_url, wait_until="networkidle")
     home = page.locator(rows).evaluate_all(script)
     page.goto(f"{base_url}/zh/", wait_until="networkidle")
     assert page.locator("html").get_attribute("lang") == "zh"
-    chinese = [row for row in page.locator(rows).evaluate_all(script) if row[0] != "None"]
-    assert [row for row in home if row[1]] == [row for row in chinese if row[1]]
-    assert len(chinese) > 9
-    assert all(row in home for row in chinese)
+    chinese = page.locator(rows).evaluate_all(script)
+    assert [row[:2] for row in home if row[1]] == [row[:2] for row in chinese if row[1]]
+    messages = [(row[0], row[2]) for row in chinese if not row[1]]
+    assert len(messages) > 9
+    for message, link in messages:
+        shown = html.unescape(re.sub("<[^>]*>", "", page.request.get(link).text()))
+        assert message in shown, f"docs/zh.md leads from {message} to {link}"
 
 
 def test_search_finds_something_from_the_first_letter_on(page, base_url, folder):
@@ -479,7 +555,7 @@ def test_search_shows_no_listings(folder):
     """What an example prints can be searched; its code and the labels of tabs cannot."""
     index = (folder / "search/search_index.json").read_text("utf-8")
     assert "Length mismatch. Passed" in index
-    assert "tf.Session() as session:" not in index
+    assert r"import tensorflow.compat.v1 as tf\n" not in index
     assert "TF 2 tape" not in index
 
 

@@ -23,28 +23,8 @@ document$.subscribe(() => {
   });
 });
 
-// What readers paste is no query: the theme would take its hyphens and colons for operators, and
-// a misspelt name for another one. So each word is asked for exactly, the last one and names also as
-// beginnings, long ones with two wrong letters; Chinese, which has no spaces, by pairs.
-const ask = (pasted) => {
-  const words = pasted
-    .replace(/\p{sc=Han}{3,}/gu, (run) => run.replace(/.(?=(.))/gu, "$&$1 "))
-    .match(/\d+(\.\d+)+|[\p{L}\p{N}_]+/gu) ?? [];
-  return [...new Set(words)].map((word, place, all) => [
-    `${word}^9`,
-    place === all.length - 1 || word.includes("_") ? `${word}*^3` : "",
-    word.length > 7 ? `${word}~2^1` : "",
-  ].join(" ")).join(" ");
-};
-const { postMessage } = Worker.prototype;
-Worker.prototype.postMessage = function (message) {
-  postMessage.call(this, message.type === 2 ? { type: 2, data: ask(message.data) } : message);
-};
-
-// The theme leaves the search dialog without a name, gives two landmarks the same one, and makes
-// a landmark of each copy button.
+// The theme leaves the search dialog without a name and gives two landmarks the same one.
 document$.subscribe(() => {
   document.querySelector(".md-path")?.setAttribute("aria-label", "Breadcrumbs");
   document.querySelector(".md-search").setAttribute("aria-label", "Search");
-  document.querySelectorAll(".md-code__nav").forEach((nav) => nav.setAttribute("role", "none"));
 });

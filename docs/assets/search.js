@@ -1,0 +1,52 @@
+{ // other scripts have names of their own
+  // What readers paste is no query: the theme would take its hyphens and colons for operators, and
+  // a misspelt name for another one. So each word is asked for exactly, the last one and names also as
+  // beginnings, long ones with two wrong letters; Chinese, which has no spaces, by pairs.
+  const ask = (pasted) => {
+    const words = pasted
+      .replace(/\p{sc=Han}{3,}/gu, (run) => run.replace(/.(?=(.))/gu, "$&$1 "))
+      .match(/\d+(\.\d+)+|[\p{L}\p{N}_]+/gu) ?? [];
+    return [...new Set(words)].map((word, place, all) => [
+      `${word}^9`,
+      place === all.length - 1 || word.includes("_") ? `${word}*^3` : "",
+      word.length > 7 ? `${word}~2^1` : "",
+    ].join(" ")).join(" ");
+  };
+  const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+  let asked = [];
+  const { addEventListener, postMessage } = Worker.prototype;
+  Worker.prototype.postMessage = function (message) {
+    if (message.type === 2) asked = words(message.data);
+    postMessage.call(this, message.type === 2 ? { type: 2, data: ask(message.data) } : message);
+  };
+
+  // The engine counts words, wherever they stand, and messages are made of the same ones. So each word
+  // of four or more that follow each other in a find as in what was pasted doubles its score, in a
+  // title twice. An error comes first if its title has three of them.
+  const run = (html, least) => {
+    const text = ` ${words(html.replace(/<[^>]*>|&\w+;/g, " ")).join(" ")} `;
+    const longest = asked.reduce((found, _, start) => {
+      let length = found;
+      while (start + length < asked.length
+        && text.includes(` ${asked.slice(start, start + length + 1).join(" ")} `)) length += 1;
+      return length;
+    }, 0);
+    return longest < least ? 0 : longest;
+  };
+  const weigh = (find) => {
+    const error = /errors\/.+#/.test(find.location);
+    const title = run(find.title, error ? 3 : 4);
+    find.score *= 2 ** (2 * title + run(find.text, 4) + (error && title ? 10 : 0));
+  };
+  const best = (finds) => finds.sort((one, other) => other.score - one.score)[0].score;
+  Worker.prototype.addEventListener = function (type, listener, ...options) {
+    addEventListener.call(this, type, (event) => {
+      if (event.data?.type === 3) {
+        const { items } = event.data.data;
+        items.flat().forEach(weigh);
+        items.sort((one, other) => best(other) - best(one));
+      }
+      listener(event);
+    }, ...options);
+  };
+}
