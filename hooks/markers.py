@@ -175,7 +175,7 @@ def count(name):
         "examples": lambda: len(snippets.files()),
         "statements": lambda: sum(len(stated(shown)) for shown in PAGES),
         "calls": lambda: sum(len(calls.calls(source(shown))) for shown in PAGES),
-        "errors": lambda: sum(len(errors.entries(page)) for page in errors.pages()),
+        "errors": lambda: len(errors.every()),
         "releases": lambda: len(releases.RELEASES),
         "verdicts": lambda: listed(Counter(row["verdict"] for row in rows())),
     }[name]()

@@ -239,7 +239,7 @@ def test_case_gets_the_same_from_old_and_new_code(page):
         )
 
 
-ENTRIES = [(page, entry) for page in errors.pages() for entry in errors.entries(page)]
+ENTRIES = errors.every()
 
 
 @pytest.mark.parametrize(
