@@ -14,7 +14,9 @@ FOLDER = DOCS / "errors"
 SECTION = re.compile(r"^## (?P<title>.+)\n\n(?P<says>.+)\n(?:.*\n)*?(?=^## |\Z)", re.M)
 # Calls on the way to an error, as in a traceback, and advice on what TensorFlow itself calls.
 BESIDES = re.compile(
-    r"^(?:>>>| {4}(?! *\w+Error: )).*\n|^From .* is deprecated .*\nInstructions for updating:\n.*$", re.M
+    r"^(?:>>>| {4}(?! *\w+Error: )).*\n"
+    r"|^From .* is deprecated .*\nInstructions for updating:\n.*$",
+    re.M,
 )
 # What the example uses and the release lacks says nothing about the message.
 LACKS = re.compile(r"ModuleNotFoundError|ImportError|AttributeError: (?:partially )?module ")

@@ -34,7 +34,7 @@ PLACES = "|".join(map(re.escape, (str(ROOT), tempfile.gettempdir(), str(Path.hom
 FAILED = r"(?<=\[\[\{\{node )\w+"  # of several that run at once, the first to fail is named
 STARTS = r"(?<=numpy=)\s*array\(.*?\](?:, dtype=\w+)?\)"  # a variable, mostly at random values
 VARIES = re.compile(
-    rf"(?:{PLACES})[\w./@-]*/|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}",
+    rf"(?:{PLACES})[\w./@-]*/(?:tmp\w{{8}}\b)?|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}",
     re.S,
 )
 
