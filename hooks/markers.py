@@ -140,7 +140,8 @@ def cases(page):
     Raises:
         KeyError: The head of a case lacks what a column shows, or nobody timed it.
     """
-    times = json.loads((ROOT / "bench/cases.json").read_text("utf-8"))
+    file = ROOT / "bench/cases.json"
+    times = json.loads(file.read_text("utf-8")) if file.exists() else {}
     lines = ["| case | old | new | what differs silently | time, old = 1 |", "|---" * 5 + "|"]
     for shown in PAGES:
         path = Path(shown.file.src_uri)
@@ -148,6 +149,8 @@ def cases(page):
             _, head = meta.get_data(source(shown))
             cells = [head[name] for name in ("old", "new", "silent")]
             name = f"[{shown.title}]({link(shown.file.src_uri, page)})"
+            if path.stem not in times:
+                raise KeyError(f"{path.stem} in bench/cases.json: nox -s bench -- --update")
             lines.append(f"| {' | '.join([name, *cells, str(times[path.stem])])} |")
     return "\n".join(lines)
 

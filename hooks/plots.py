@@ -1,22 +1,26 @@
 """Draw what examples print.
 
-`<!-- plot task/graph.md task/tape.md -->` has a curve for each printed line of five numbers
-or more, such as `loss: 2.1 1.7 …`, over the line `x:`, `t:` or `step:` if there is one. The example
-named first is drawn as a broad band, the next one as a thin line on it, so that both are seen.
+`<!-- plot task/graph.md task/tape.md -->` has a curve for each printed line of five numbers and
+more, such as `loss: 2.1 1.7 …`, over the line `x:`, `t:` or `step:`, or, with `plot over time`, over
+that one. The first example is drawn in broad bands, the next in thin lines, so that both are seen.
 `<!-- heat task/map.md -->` has a cell for each number in the longest lines of an example.
 """
 
 import html
 import io
+import itertools
 import re
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from mkdocs.exceptions import PluginError
 
 from checks import SNIPPETS, snippets
 
-MARKER = re.compile(r"^<!-- (?P<kind>plot|heat) (?P<names>\S+(?: \S+)*) -->$", re.M)
+MARKER = re.compile(
+    r"^<!-- (?P<kind>plot|heat)(?: over (?P<across>\w+))? (?P<names>\S+(?: \S+)*) -->$", re.M
+)
 LINE = re.compile(r"^(?P<label>[^:\n]*):(?P<numbers>(?: +[-+]?[\d.]+(?:e[-+]?\d+)?){5,}) *$", re.M)
 ROW = re.compile(r"^(?:[^:\n]*:)?(?P<numbers>(?: *[-+]?[\d.]+(?:e[-+]?\d+)?){3,}) *$", re.M)
 ACROSS = "x", "t", "step", "steps"
@@ -35,7 +39,6 @@ STYLE = {
     "font.size": 22,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": mpl.cycler(color=[shade for shade, _ in SHADES]),
     "legend.frameon": False,
 } | dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK)
 STYLE |= dict.fromkeys(("xtick.color", "ytick.color"), INK)
@@ -46,43 +49,40 @@ def numbers(text):
     return [float(number) for number in text.split()]
 
 
-def curves(name, output):
-    """Return the label and the numbers of each line to draw, and what lies below them.
+def curves(name, output, across):
+    """Return the label and the numbers of each line to draw, and those of the line below them.
 
     Raises:
-        ValueError: No line has five numbers, or a line has another count than the axis.
+        ValueError: There is nothing to draw, or no line called `across`.
     """
-    found = [(line["label"].strip(), numbers(line["numbers"])) for line in LINE.finditer(output)]
-    axis = next(((label, x) for label, x in found if label in ACROSS), None)
-    drawn = [(label, y) for label, y in found if not axis or label != axis[0]]
-    if not drawn or (axis and any(len(y) != len(axis[1]) for _, y in drawn)):
-        raise ValueError(f"{name} prints no line of five numbers, or of as many as its {ACROSS}")
-    return drawn, axis
+    found = {line["label"].strip(): numbers(line["numbers"]) for line in LINE.finditer(output)}
+    below = across or next((label for label in found if label in ACROSS), None)
+    if below and below not in found:
+        raise ValueError(f"{name} prints no line of five numbers or more called {below}")
+    x = found.pop(below, None) or range(len(next(iter(found.values()), [])))
+    drawn = {label: y for label, y in found.items() if len(y) == len(x) and label not in ACROSS}
+    if not drawn:
+        raise ValueError(f"{name} prints no line of five numbers or more to draw")
+    return drawn, below, x
 
 
-def plot(names, outputs):
+def plot(names, outputs, across=None):
     """Return a figure with the printed lines of all examples, and what it shows in words."""
     figure = Figure(figsize=(640 / 72, 340 / 72), layout="constrained")
-    axes, labels = figure.subplots(), []
-    for place, (name, output) in enumerate(zip(names, outputs, strict=True)):
+    axes, labels, sides = figure.subplots(), {}, {}
+    for name, output in zip(names, outputs, strict=True):
+        drawn, below, x = curves(name, output, across)
+        broad = len(names) > 1 and name == names[0]
+        width = {"linewidth": 9, "alpha": 0.35} if broad else {"linewidth": 2.5}
         stem = name.split("/")[-1].removesuffix(".md")
-        side = SIDES.get(stem, stem.replace("_", " "))
-        drawn, axis = curves(name, output)
-        for order, (label, y) in enumerate(drawn):
-            broad = len(names) > 1 and not place
-            x = axis[1] if axis else range(len(y))
-            axes.plot(
-                *(x, y),
-                color=SHADES[order % len(SHADES)][0],
-                linewidth=9 if broad else 2.5,
-                alpha=0.35 if broad else 1,
-                label=f"{label}, {side}" if len(names) > 1 else label,
-            )
-            labels.append(label)
-        if axis:
-            axes.set_xlabel(axis[0])
-    axes.legend(fontsize=18)
-    return figure, f"Curves of the printed lines {', '.join(dict.fromkeys(labels))}"
+        sides[SIDES.get(stem, stem.replace("_", " "))] = Line2D([], [], color=INK, **width)
+        for (shade, _), (label, y) in zip(itertools.cycle(SHADES), drawn.items(), strict=False):
+            axes.plot(x, y, color=shade, **width)
+            labels[label] = Line2D([], [], color=shade, linewidth=6)
+        axes.set_xlabel(below or "")
+    handles = labels | (sides if len(names) > 1 else {})
+    axes.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1, 1))
+    return figure, f"Curves of the printed lines {', '.join(labels)}"
 
 
 def heat(names, outputs):
@@ -108,7 +108,7 @@ def heat(names, outputs):
     return figure, f"The printed numbers as cells, the larger the lighter: {titles}"
 
 
-def drawn(kind, names):
+def picture(kind, names, **options):
     """Return an SVG in the colours of the page.
 
     Raises:
@@ -116,7 +116,7 @@ def drawn(kind, names):
     """
     outputs = [snippets.read(SNIPPETS / name).output for name in names]
     with mpl.rc_context(STYLE):
-        figure, says = {"plot": plot, "heat": heat}[kind](names, outputs)
+        figure, says = {"plot": plot, "heat": heat}[kind](names, outputs, **options)
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = file.getvalue()
@@ -133,7 +133,12 @@ def on_page_markdown(markdown, page, config, files):
     Raises:
         PluginError: An example is missing, or prints nothing to draw. The site is not built.
     """
+
+    def drawn(found):
+        options = {"across": found["across"]} if found["across"] else {}
+        return picture(found["kind"], found["names"].split(), **options)
+
     try:
-        return MARKER.sub(lambda found: drawn(found["kind"], found["names"].split()), markdown)
+        return MARKER.sub(drawn, markdown)
     except (ValueError, OSError, snippets.MisshapenError) as error:
         raise PluginError(f"docs/{page.file.src_uri}: {error}") from None
