@@ -1,8 +1,8 @@
 """Draw what examples print.
 
 `<!-- plot task/graph.md task/tape.md -->` has a curve for each printed line of five numbers and
-more, such as `loss: 2.1 1.7 …`, over the line `x:`, `t:` or `step:`, or, with `plot over time`, over
-that one. The first example is drawn in broad bands, the next in thin lines, so that both are seen.
+more, such as `loss: 2.1 1.7 …`, over the line `x:`, `t:` or `step:`, or `over` the one named so:
+`<!-- plot over time …`. The first example is drawn broad, the next one thin, so both are seen.
 `<!-- heat task/map.md -->` has a cell for each number in the longest lines of an example.
 """
 
