@@ -130,10 +130,10 @@ def steps(model, processes):
         "  weights as arguments": timed(tf.function(step), gradient, *args),
         "  persistent=True": timed(tf.function(kept), *batch),
         "  jit_compile=True": timed(tf.function(new, jit_compile=True), *batch),
-        "tf.gradients in tf.function": timed(tf.function(way), *batch),
+        "tf.gradients, tf.function": timed(tf.function(way), *batch),
         "eager tape": timed(new, *batch),
-        "eager tape, persistent=True": timed(kept, *batch),
-        "eager tape around tf.function": timed(step, functools.partial(around, forward), *args),
+        "eager, persistent=True": timed(kept, *batch),
+        "eager around a tf.function": timed(step, functools.partial(around, forward), *args),
     }
     for release, process in processes.items():
         for way in WAYS[:2]:
@@ -149,7 +149,7 @@ def firsts(model, processes):
         "later call": timed(tf.function(new), *batch),
         "tape in tf.function": first(new, *batch),
         "  jit_compile=True": first(new, *batch, jit_compile=True),
-        "tf.gradients in tf.function": first(way, *batch),
+        "tf.gradients, tf.function": first(way, *batch),
     }
     for release, process in processes.items():
         cells[f"session.run, {release}"] = asked(process, model, WAYS[2])
@@ -190,11 +190,12 @@ def questions(model, compiled):
         "a call for each source": each,
         "last layer alone": last,
         "  watched alone": functools.partial(last, watch_accessed_variables=False),
+        "  by tf.gradients": old_last,
         "two losses, added up": two_losses,
         "two losses, a call for each": functools.partial(two_losses, apart=True),
     }
-    if compiled:
-        ways["last layer alone, tf.gradients"] = old_last
+    if not compiled:
+        del ways["  by tf.gradients"]  # which eager code refuses
     ways = {row: functools.partial(way, model, weights) for row, way in ways.items()}
     return {row: timed(tf.function(w) if compiled else w, *batch) for row, w in ways.items()}
 
@@ -257,7 +258,7 @@ def directions(inputs, outputs, compiled):
         "Jv, ForwardAccumulator": forward_mode,
         "Jv, two tapes": two_tapes,
         "J, tape.jacobian": pfor,
-        "J, forward mode, vectorized_map": by_columns,
+        "J, forward, vectorized_map": by_columns,
     }
     ways = {row: functools.partial(way, y) for row, way in ways.items()}
     return {row: timed(tf.function(w) if compiled else w, x, v) for row, w in ways.items()}
@@ -312,28 +313,28 @@ def epochs(size):
         "a loop in a tf.function": inside(),
         "an eager loop": own(),
         "fit": fit(),
-        "fit, jit_compile=False": fit(jit_compile=False),
+        "fit, jit_compile=True": fit(jit_compile=True),
         "fit, run_eagerly=True": fit(run_eagerly=True),
     }
 
 
-def table(title, columns, rounds=5):
+def table(title, columns):
     """Return the lines of a table, whose columns name the cells of their rows."""
     rows = list(dict.fromkeys(itertools.chain.from_iterable(columns.values())))
-    lines = [f"{title:33}" + "".join(f"{name:>11}" for name in columns)]
+    lines = [f"{title:28}" + "".join(f"{name:>9}" for name in columns)]
     ratios = {name: {row: [] for row in cells} for name, cells in columns.items()}
     for cells in columns.values():
         for cell in cells.values():
             cell()  # traces
     # In turn, so that a busy moment of the machine meets all of them.
-    for _ in range(rounds):
+    for _ in range(5):
         for name, cells in columns.items():
             passed = {row: cell() for row, cell in cells.items()}
             for row, cost in passed.items():
                 ratios[name][row].append(cost / next(iter(passed.values())))
     for row in rows:
         figures = (figure(ratios[name].get(row)) for name in columns)
-        lines.append(f"  {row:31}" + "".join(f"{text:>11}" for text in figures))
+        lines.append(f"  {row:26}" + "".join(f"{text:>9}" for text in figures))
     cores = f"{os.cpu_count()} {platform.machine()} cores"
     return "\n".join([*lines, "", f"{cores}, TensorFlow {tf.__version__}", ""])
 
