@@ -192,7 +192,7 @@ def questions(model, compiled):
         "  watched alone": functools.partial(last, watch_accessed_variables=False),
         "  by tf.gradients": old_last,
         "two losses, added up": two_losses,
-        "two losses, a call for each": functools.partial(two_losses, apart=True),
+        "two losses, each": functools.partial(two_losses, apart=True),
     }
     if not compiled:
         del ways["  by tf.gradients"]  # which eager code refuses
@@ -367,11 +367,11 @@ def main():
         "eager": ("eager", {m: questions(m, False) for m in every}),
         "jacobian": (
             "in tf.function, J is",
-            {f"{m} x {n}": directions(n, m, True) for n, m in shapes},
+            {f"{m}x{n}": directions(n, m, True) for n, m in shapes},
         ),
         "eager_jacobian": (
             "eager, J is",
-            {f"{m} x {n}": directions(n, m, False) for n, m in shapes},
+            {f"{m}x{n}": directions(n, m, False) for n, m in shapes},
         ),
         "keras": ("an epoch of a Keras model", {m: epochs(m) for m in two}),
     }
