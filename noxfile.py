@@ -153,6 +153,7 @@ def bench(session):
     session.run("python", "-m", "bench.jacobian", *session.posargs)
     session.run("python", "-m", "bench.recompute", *session.posargs)
     session.run("python", "-m", "bench.speed", *session.posargs)
+    session.run("python", "-m", "bench.cases", *session.posargs)
 
 
 @nox.session(default=False)
