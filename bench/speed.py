@@ -1,8 +1,10 @@
 """Print what the ways to a gradient cost, relative to a tape in a tf.function.
 
-The models, and their training by session.run, stand in bench/speed_graph.py. The ways of a table
-are timed in turn, in five rounds. Every figure is the median over the rounds of its time divided
-by that of the first row in the same round and column; only ratios of one run are comparable.
+The models, and their training by session.run, stand in bench/speed_graph.py. That the ways of a
+table give the same gradients is checked first. They take NumPy arrays, where nothing else is said,
+and a step returns its loss to NumPy, as a session does. The ways of a table are timed in turn, in
+five rounds. Every figure is the median over the rounds of its time divided by that of the first
+row in the same round and column; only ratios of one run are comparable.
 TensorFlow 1.15.5 joins in where TF1_PYTHON names a Python that has it, as `nox -s bench` does.
 `--update` writes the tables to bench/speed/, from which the page on speed takes them.
 """
@@ -91,9 +93,22 @@ def step(ask, model, weights, x, labels):
     return target
 
 
+def agree(*results):
+    """Insist that all results are the same."""
+    for result in results[1:]:
+        for one, other in zip(tf.nest.flatten(results[0]), tf.nest.flatten(result), strict=True):
+            scale = np.max(np.abs(one))
+            np.testing.assert_allclose(other, one, rtol=0, atol=1e-3 * scale)
+
+
 def timed(function, *args):
     """Return a cell of a table, which times calls of `function`."""
     return lambda: seconds(lambda: function(*args))
+
+
+def fetched(function, *args):
+    """Return a cell that times a step and hands out its loss as NumPy."""
+    return lambda: seconds(lambda: function(*args).numpy())
 
 
 def first(function, *args, **options):
@@ -124,16 +139,21 @@ def steps(model, processes):
     asks = gradient, functools.partial(gradient, persistent=True), old
     new, kept, way = (functools.partial(step, ask, model, weights) for ask in asks)
     forward = tf.function(functools.partial(loss, model, weights))
+    wrapped = functools.partial(around, forward)
+    same = [tf.function(functools.partial(ask, *args[:2]))(*batch) for ask in asks]
+    agree(*same, gradient(*args), wrapped(*args), tf.function(gradient, jit_compile=True)(*args))
+    total = sum(np.abs(grad).sum(dtype="float64") for grad in same[0][1])
+    agree(total, *(asked(process, model, WAYS[3])() for process in processes.values()))
     cells = {
-        "tape in tf.function": timed(tf.function(new), *batch),
-        "  batch as tensors": timed(tf.function(new), *map(tf.constant, batch)),
-        "  weights as arguments": timed(tf.function(step), gradient, *args),
-        "  persistent=True": timed(tf.function(kept), *batch),
-        "  jit_compile=True": timed(tf.function(new, jit_compile=True), *batch),
-        "tf.gradients, tf.function": timed(tf.function(way), *batch),
-        "eager tape": timed(new, *batch),
-        "eager, persistent=True": timed(kept, *batch),
-        "eager around a tf.function": timed(step, functools.partial(around, forward), *args),
+        "tape in tf.function": fetched(tf.function(new), *batch),
+        "  batch as tensors": fetched(tf.function(new), *map(tf.constant, batch)),
+        "  weights as arguments": fetched(tf.function(step), gradient, *args),
+        "  persistent=True": fetched(tf.function(kept), *batch),
+        "  jit_compile=True": fetched(tf.function(new, jit_compile=True), *batch),
+        "tf.gradients, tf.function": fetched(tf.function(way), *batch),
+        "eager tape": fetched(new, *batch),
+        "eager, persistent=True": fetched(kept, *batch),
+        "eager around a tf.function": fetched(step, wrapped, *args),
     }
     for release, process in processes.items():
         for way in WAYS[:2]:
@@ -161,8 +181,9 @@ def lengths(model):
     ask = functools.partial(step, gradient, *prepared(model)[:2])
     spec = [tf.TensorSpec((None, WIDTH[model]))] * 2
 
-    def timed(function, new=1):
-        sizes = itertools.count(BATCH[model], new)
+    def timed(function, new=20):
+        # Of about the same length on average; what traces does not come round.
+        sizes = itertools.cycle(range(BATCH[model] - new, BATCH[model] + new + 1))
 
         def call():
             function(*np.ones((2, next(sizes), WIDTH[model]), "float32"))
@@ -197,7 +218,13 @@ def questions(model, compiled):
     if not compiled:
         del ways["  by tf.gradients"]  # which eager code refuses
     ways = {row: functools.partial(way, model, weights) for row, way in ways.items()}
-    return {row: timed(tf.function(w) if compiled else w, *batch) for row, w in ways.items()}
+    ways = {row: tf.function(way) if compiled else way for row, way in ways.items()}
+    results = [way(*batch) for way in ways.values()]
+    *sums, (one, other) = results[len(results) - 2 :]
+    agree(*results[:4])
+    agree(results[0][1][-1], *(tf.nest.flatten(result) for result in results[4:-2]))
+    agree(*sums, [a + b for a, b in zip(one, other, strict=True)])
+    return {row: timed(way, *batch) for row, way in ways.items()}
 
 
 def vector_jacobian(y, x, v):
@@ -261,7 +288,12 @@ def directions(inputs, outputs, compiled):
         "J, forward, vectorized_map": by_columns,
     }
     ways = {row: functools.partial(way, y) for row, way in ways.items()}
-    return {row: timed(tf.function(w) if compiled else w, x, v) for row, w in ways.items()}
+    ways = {row: tf.function(way) if compiled else way for row, way in ways.items()}
+    grad, jv, other, rows, columns = (way(x, v) for way in ways.values())
+    agree(rows, columns)
+    agree(tf.reduce_sum(rows, 0), grad)
+    agree(tf.linalg.matvec(rows, v), jv, other)
+    return {row: timed(way, x, v) for row, way in ways.items()}
 
 
 def train(model, x, labels):
@@ -277,11 +309,15 @@ def epochs(size):
     weights, *batch = start(size)
     batches = tf.data.Dataset.from_tensors(tuple(batch)).repeat(20)
 
+    models = []
+
     def model(**options):
+        keras.utils.set_random_seed(0)
         layers = [keras.layers.Dense(WIDTH[size], "tanh") for _ in weights]
         model = keras.Sequential([keras.Input((WIDTH[size],)), *layers])
         model.compile(keras.optimizers.SGD(RATE), "mse", **options)
         model.optimizer.build(model.trainable_variables)
+        models.append(model)
         return model
 
     def own(**options):
@@ -292,7 +328,7 @@ def epochs(size):
             for x, labels in batches:
                 function(x, labels)
 
-        return timed(epoch)
+        return epoch
 
     def inside():
         one = model()
@@ -302,12 +338,12 @@ def epochs(size):
             for _ in tf.range(len(batches)):
                 train(one, *next(iterator))
 
-        return timed(lambda: epoch(iter(batches)))
+        return lambda: epoch(iter(batches))
 
     def fit(**options):
-        return timed(functools.partial(model(**options).fit, batches, verbose=0))
+        return functools.partial(model(**options).fit, batches, verbose=0)
 
-    return {
+    calls = {
         "a tf.function in a loop": own(jit_compile=False),
         "  jit_compile=True": own(jit_compile=True),
         "a loop in a tf.function": inside(),
@@ -316,6 +352,10 @@ def epochs(size):
         "fit, jit_compile=True": fit(jit_compile=True),
         "fit, run_eagerly=True": fit(run_eagerly=True),
     }
+    for call in calls.values():
+        call()
+    agree(*(model.get_weights() for model in models))
+    return {row: timed(call) for row, call in calls.items()}
 
 
 def table(title, columns):

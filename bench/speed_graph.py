@@ -1,6 +1,7 @@
 """The models of bench/speed.py, and their training in a graph, which TensorFlow 1.15.5 runs, too.
 
-As a process of its own, it answers each line, the model and one of `WAYS`, with seconds.
+As a process of its own, it answers each line, the model and one of `WAYS`, with seconds, or with
+the sum of the gradients' absolute values, from which bench/speed.py sees that they are the same.
 """
 
 import sys
@@ -9,7 +10,7 @@ import time
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-WAYS = "session.run", "make_callable", "first call"
+WAYS = "session.run", "make_callable", "first call", "gradients"
 BATCH = {"small": 32, "long": 32, "large": 256}
 WIDTH = {"small": 32, "long": 32, "large": 512}
 RATE = 1e-4
@@ -20,6 +21,8 @@ def start(model):
     random, width = np.random.RandomState(0), WIDTH[model]
     shape, layers = ((width,), 20) if model == "long" else ((width, width), 3)
     weights = [random.randn(*shape).astype("float32") / width**0.5 for _ in range(layers)]
+    if model == "long":
+        weights = [1 + weight for weight in weights]  # or the gradients vanish
     x, labels = random.randn(2, BATCH[model], width).astype("float32")
     return weights, x, labels
 
@@ -65,9 +68,21 @@ class Trained:
         """Ask for the gradients, and run the first step."""
         with self.session.graph.as_default():
             target = loss(self.model, self.weights, *self.places)
-            # It calls tf.gradients.
-            self.fetches = [target, tf.train.GradientDescentOptimizer(RATE).minimize(target)]
+            grads = tf.gradients(target, self.weights)
+            updates = [
+                tf.assign_sub(weight, RATE * grad)
+                for weight, grad in zip(self.weights, grads)  # noqa: B905
+            ]
+            self.fetches = [target, tf.group(*updates)]
         self.run()
+        return grads
+
+    def total(self):
+        """Return the sum of the absolute values of the first gradients."""
+        grads = self.first()
+        self.session.run([weight.initializer for weight in self.weights])
+        grads = self.session.run(grads, dict(zip(self.places, self.batch)))  # noqa: B905
+        return sum(np.abs(grad).sum(dtype="float64") for grad in grads)
 
     def run(self):
         """Run a step by session.run."""
@@ -92,8 +107,12 @@ def main():
     }
     for line in sys.stdin:
         model, way = line.rstrip().split(": ")
-        first = way == "first call"
-        print(seconds(Trained(model).first, 0) if first else seconds(ways[model, way]), flush=True)
+        if way == "gradients":
+            print(Trained(model).total(), flush=True)
+        elif way == "first call":
+            print(seconds(Trained(model).first, 0), flush=True)
+        else:
+            print(seconds(ways[model, way]), flush=True)
 
 
 if __name__ == "__main__":
