@@ -221,13 +221,14 @@ def main():
     with ThreadPoolExecutor(2) as pool:
         cells = dict(zip(cells, pool.map(growth, cells), strict=True))
     for name, (columns, rows) in tables.items():
-        width = max(map(len, rows)) + 2
-        report = " " * width + "".join(f"{column:>16}" for column in columns) + "\n"
+        width = max(map(len, rows))
+        report = " " * width + "".join(f"  {column:>5}" for column in columns) + "\n"
         first = [cells[cell] for cell in next(iter(rows.values()))]
         for label, row in rows.items():
             kept = [cells[c] / f for c, f in zip(row, first, strict=True) if cells[c] is not None]
             figures = (f"{k:.2g}" if k > 0.01 else "0" for k in kept)
-            report += f"{label:{width}}" + "".join(f"{f:>16}" for f in figures) + "\n"
+            places = (f"  {f:>{max(5, len(c))}}" for c, f in zip(columns, figures, strict=False))
+            report += f"{label:{width}}" + "".join(places) + "\n"
         report += f"\n{platform.machine()}, TensorFlow {version('tensorflow')}\n"
         print(report)
         if "--update" in sys.argv:
