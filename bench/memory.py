@@ -5,7 +5,7 @@ divided by the same for the first row of the column. Before that, the process ta
 something small, so that the code is in memory. Only ratios of one run are comparable. `--update`
 writes the tables to the pages that show them.
 
-One row is of TensorFlow 1.15.5, on the Python that TF1_PYTHON names.
+One row is of TensorFlow 1.15.5, on the Python that TF1_PYTHON names, and missing without it.
 """
 
 import os
@@ -225,9 +225,11 @@ def main():
         report = " " * width + "".join(f"  {column:>5}" for column in columns) + "\n"
         first = [cells[cell] for cell in next(iter(rows.values()))]
         for label, row in rows.items():
-            kept = [cells[c] / f for c, f in zip(row, first, strict=True) if cells[c] is not None]
+            if any(cells[cell] is None for cell in row):
+                continue
+            kept = [cells[cell] / f for cell, f in zip(row, first, strict=True)]
             figures = (f"{k:.2g}" if k > 0.01 else "0" for k in kept)
-            places = (f"  {f:>{max(5, len(c))}}" for c, f in zip(columns, figures, strict=False))
+            places = (f"  {f:>{max(5, len(c))}}" for c, f in zip(columns, figures, strict=True))
             report += f"{label:{width}}" + "".join(places) + "\n"
         report += f"\n{platform.machine()}, TensorFlow {version('tensorflow')}\n"
         print(report)
