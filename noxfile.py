@@ -152,6 +152,7 @@ def bench(session):
     session.run("python", "-m", "bench.checks", *session.posargs, "--", *VERIFY, *BOTH)
     session.run("python", "-m", "bench.jacobian", *session.posargs)
     session.run("python", "-m", "bench.memory", *session.posargs)
+    session.run("python", "-m", "bench.cases", *session.posargs)
 
 
 @nox.session(default=False)

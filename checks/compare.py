@@ -8,12 +8,24 @@ STATED = re.compile(r"(?<!\w)\d+(?:\.\d+)?|\b(?:\w+(?:Error|Exception|Warning)|T
 SWAP = {"True": "False", "False": "True", "None": "True", "ValueError": "TypeError"}
 
 
+def digits(number):
+    """Return the significant digits of a number as printed, without zeros at either end."""
+    return re.sub(r"e.*|[-+.]", "", number).strip("0")
+
+
 def same(expected, printed):
-    """Tell whether two outputs agree: text up to spacing, floats to just below 1e-5."""
+    """Tell whether two outputs agree: text up to spacing, floats to just below 1e-5.
+
+    Where six digits are expected, floats agree to just below 1e-6.
+    """
+
+    def close(a, b):
+        tolerance = 9e-6 if len(digits(a)) < 6 else 9e-7
+        return math.isclose(float(a), float(b), rel_tol=tolerance)
+
     pairs = [list(TOKEN.finditer(text)) for text in (expected, printed)]
     return len(pairs[0]) == len(pairs[1]) and all(
-        a[0] == b[0]
-        or (a["float"] and b["float"] and math.isclose(float(a[0]), float(b[0]), rel_tol=9e-6))
+        a[0] == b[0] or (a["float"] and b["float"] and close(a[0], b[0]))
         for a, b in zip(*pairs, strict=True)
     )
 

@@ -7,11 +7,17 @@ its first sentence says what to do; its first example prints the message, and an
 import re
 from typing import NamedTuple
 
-from checks import DOCS, prose
-from checks.snippets import load, markdown
+from checks import DOCS, SNIPPETS, prose
+from checks.snippets import markdown, read
 
 FOLDER = DOCS / "errors"
 SECTION = re.compile(r"^## (?P<title>.+)\n\n(?P<says>.+)\n(?:.*\n)*?(?=^## |\Z)", re.M)
+# Calls on the way to an error, as in a traceback, and advice on what TensorFlow itself calls.
+BESIDES = re.compile(
+    r"^(?:>>>| {4}(?! *\w+Error: )).*\n"
+    r"|^From .* is deprecated .*\nInstructions for updating:\n.*$",
+    re.M,
+)
 # What the example uses and the release lacks says nothing about the message.
 LACKS = re.compile(r"ModuleNotFoundError|ImportError|AttributeError: (?:partially )?module ")
 
@@ -45,16 +51,22 @@ def entries(page):
     ]
 
 
+def every():
+    """Return all entries, each with the file of its page."""
+    return [(page, entry) for page in pages() for entry in entries(page)]
+
+
 def forms(name, outcomes, releases):
     """Return on which of `releases` the example `name` prints what it shows, and what others print.
 
     The others come as {text: [release]}, without those that lack what the example uses.
     """
-    example = load()[name]
+    example = read(SNIPPETS / name)
     expected, same, others = example.output.splitlines(), [], {}
     for release in releases:
         kind, text = outcomes.get((name, release), (None, ""))
-        new = "\n".join(line for line in text.splitlines() if line not in expected)
+        lines = BESIDES.sub("", text).splitlines()
+        new = "\n".join(line for line in lines if line.strip() and line not in expected)
         # In TensorFlow 1, what is not written for its graphs may end for a reason of its own.
         ended = kind == "not available" and release.startswith("1.") and not example.graph
         if kind == "same":

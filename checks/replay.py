@@ -32,20 +32,23 @@ from checks.snippets import load as snippets
 SPACE = 3e9  # bytes: the largest environment and its downloads
 PLACES = "|".join(map(re.escape, (str(ROOT), tempfile.gettempdir(), str(Path.home()))))
 FAILED = r"(?<=\[\[\{\{node )\w+"  # of several that run at once, the first to fail is named
+STARTS = r"(?<=numpy=)\s*array\(.*?\](?:, dtype=\w+)?\)"  # a variable, mostly at random values
 VARIES = re.compile(
-    rf"(?:{PLACES})[\w./@-]*/|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}"
+    rf"(?:{PLACES})[\w./@-]*/(?:tmp\w{{8}}\b)?|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}",
+    re.S,
 )
 
 
 def outcome(expected, printed, error):
     """Classify what an example did, without what names a machine or changes with every run."""
     if error:
+        error = VARIES.sub("…", error)
         # The exception, and the end of its message, which may name the cause.
         named = re.findall(r"^[\w.]+: .*|^[\w.]+$", error, re.M)[-1:]
         ended = error.strip().splitlines()[-1].strip()
         told = " … ".join(dict.fromkeys([*named, ended]))
         told = re.sub(r"(?<=CalledProcessError: ).*", "a program that it starts fails", told)
-        return "not available", VARIES.sub("…", told)[:200]
+        return "not available", told[:200]
     if same(expected, printed):
         return "same", ""
     return "differs", VARIES.sub("…", printed.rstrip())

@@ -2,6 +2,7 @@
 
 `<!-- verdicts -->` and `<!-- parameters -->`: the short and the full table of parameters.json.
 `<!-- calls -->`: the tables of all pages that tell what became of an old call.
+`<!-- cases -->`: the cases, from the heads of their pages, with the times that bench/ took.
 `<!-- symptoms -->`: the rows of symptoms.json, each with a link to the example that shows it.
 `<!-- statements -->`: all statements with their verdicts; under a statement's own heading,
 `<!-- holds: … -->` and `<!-- fails: … -->` become its verdict.
@@ -18,8 +19,9 @@ from pathlib import Path
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
+from mkdocs.utils import meta
 
-from checks import DOCS, calls, errors, prose, releases, snippets, statements
+from checks import DOCS, ROOT, calls, errors, prose, releases, snippets, statements
 
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+)(?: (?P<name>\S+))? -->")
 TABLES = {
@@ -132,6 +134,27 @@ def every_call(page):
     return "\n".join(lines)
 
 
+def cases(page):
+    """Return the table of the cases, in the order of the navigation.
+
+    Raises:
+        KeyError: The head of a case lacks what a column shows, or nobody timed it.
+    """
+    file = ROOT / "bench/cases.json"
+    times = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    lines = ["| case | old | new | what differs silently | time, old = 1 |", "|---" * 5 + "|"]
+    for shown in PAGES:
+        path = Path(shown.file.src_uri)
+        if path.match("cases/*.md") and shown != page:
+            _, head = meta.get_data(source(shown))
+            cells = [head[name] for name in ("old", "new", "silent")]
+            name = f"[{shown.title}]({link(shown.file.src_uri, page)})"
+            if path.stem not in times:
+                raise KeyError(f"{path.stem} in bench/cases.json: nox -s bench -- --update")
+            lines.append(f"| {' | '.join([name, *cells, str(times[path.stem])])} |")
+    return "\n".join(lines)
+
+
 def every_statement(page):
     """Return the table of the statements of all pages, page by page."""
     pages = [(shown, found) for shown in PAGES if (found := stated(shown))]
@@ -155,7 +178,7 @@ def count(name):
         "examples": lambda: len(snippets.files()),
         "statements": lambda: sum(len(stated(shown)) for shown in PAGES),
         "calls": lambda: sum(len(calls.calls(source(shown))) for shown in PAGES),
-        "errors": lambda: sum(len(errors.entries(page)) for page in errors.pages()),
+        "errors": lambda: len(errors.every()),
         "releases": lambda: len(releases.RELEASES),
         "verdicts": lambda: listed(Counter(row["verdict"] for row in rows())),
     }[name]()
@@ -174,9 +197,10 @@ def on_page_markdown(markdown, page, config, files):
         word, name = marker["word"], marker["name"]
         if word in ("since", "until", "on") and name:
             return releases.stated(word, name, OUTCOMES)
-        if word == "releases":  # hooks/releases.py writes the matrix
+        if word in ("releases", "plot", "heat"):  # hooks of these names draw them
             return marker[0]
         made = {
+            "cases": lambda: cases(page),
             "symptoms": lambda: symptoms(page),
             "statements": lambda: every_statement(page),
             "calls": lambda: every_call(page),

@@ -7,9 +7,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from checks import DOCS, SNIPPETS, prose, relative
-from checks.snippets import pages, read
+from checks.snippets import markdown, pages, read
 
-DRAWN = [page for page in pages() if any(section.pictures for section in prose.sections(page))]
+DRAWN = [
+    page
+    for page in pages()
+    if any(section.pictures for section in prose.sections(page))
+    or re.search(r"^<!-- (?:plot|heat) ", markdown(page), re.M)
+]
 WEIGH, STEPS = "explanation/output-gradients/", "start/two-models/"
 
 

@@ -223,7 +223,23 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
 
 
-ENTRIES = [(page, entry) for page in errors.pages() for entry in errors.entries(page)]
+@pytest.mark.parametrize(
+    "page", [p for p in DOCS.glob("cases/*.md") if p.stem != "index"], ids=relative
+)
+def test_case_gets_the_same_from_old_and_new_code(page):
+    """Each line that both programs print holds the same numbers."""
+    old, new = (
+        dict(re.findall("^([^:\n]+):(.*)$", example(f"{page.stem}/{side}.md").output, re.M))
+        for side in ("graph", "tape")
+    )
+    assert old.keys() & new.keys(), f"{relative(page)}: old and new print no line of one name"
+    for label in old.keys() & new.keys():
+        assert same(old[label], new[label]), (
+            f"{relative(page)}: {label} is {old[label]} in the graph, {new[label]} on the tape"
+        )
+
+
+ENTRIES = errors.every()
 
 
 @pytest.mark.parametrize(

@@ -437,7 +437,7 @@ def test_pasted_words_find_the_page_first(page, base_url, subtests):
             assert f"/{address}" in first.get_attribute("href")
 
 
-ERRORS = [(page, entry) for page in errors.pages() for entry in errors.entries(page)]
+ERRORS = errors.every()
 
 
 def printed(entry):

@@ -1,0 +1,50 @@
+"""Print how long the new program of each case takes, relative to its old graph.
+
+Both run whole, from the first line to the last, in one process with TensorFlow 2.21: the graph is
+built and the tf.functions are traced each time, and TensorFlow's import is not counted. They run
+in turn, after a first time that imports what they need; the figure is the median of the ratios.
+Only ratios of one run are comparable. `--update` writes them to the table of all cases.
+"""
+
+import contextlib
+import io
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from checks import DOCS, SNIPPETS
+from checks.snippets import read
+
+TABLE = Path(__file__).with_suffix(".json")
+ROUNDS = 5
+
+
+def seconds(name):
+    """Return how long the example `name` takes here."""
+    code = compile(read(SNIPPETS / name).code, name, "exec")
+    start = time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, {"__name__": "__main__"})  # noqa: S102 as a reader would run it
+    return time.perf_counter() - start
+
+
+def ratio(task):
+    """Return the time of the new program of a case, divided by that of the old one."""
+    pairs = [(seconds(f"{task}/tape.md"), seconds(f"{task}/graph.md")) for _ in range(1 + ROUNDS)]
+    return statistics.median(new / old for new, old in pairs[1:])
+
+
+def main():
+    """Print the table, and write it down with --update."""
+    found = {}
+    for page in sorted({*DOCS.glob("cases/*.md")} - {DOCS / "cases/index.md"}):
+        found[page.stem] = float(f"{ratio(page.stem):.2g}")
+        print(f"{page.stem:24}{found[page.stem]:>6}", flush=True)
+    if "--update" in sys.argv:
+        TABLE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
