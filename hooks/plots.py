@@ -35,10 +35,13 @@ UNUSED = re.compile(
 )
 STYLE = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "plots",  # the same names at each build
     "font.size": 22,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.titlesize": "medium",
+    "xtick.major.pad": 14,  # or the first numbers of both axes touch
+    "ytick.major.pad": 8,
+    "figure.constrained_layout.h_pad": 0.1,
     "legend.frameon": False,
 } | dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK)
 STYLE |= dict.fromkeys(("xtick.color", "ytick.color"), INK)
@@ -115,7 +118,8 @@ def picture(kind, names, **options):
         ValueError: An example does not print what can be drawn.
     """
     outputs = [snippets.read(SNIPPETS / name).output for name in names]
-    with mpl.rc_context(STYLE):
+    # The same names at each build, and other ones in each picture of a page.
+    with mpl.rc_context(STYLE | {"svg.hashsalt": f"{kind} {names} {options}"}):
         figure, says = {"plot": plot, "heat": heat}[kind](names, outputs, **options)
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})

@@ -317,7 +317,7 @@ PASTED = [
     ("AttributeError: 'Functional' object has no attribute 'total_loss'", "errors/keras/"),
     ("optimizer.get_gradients(model.total_loss, weights)", "old-api/keras/"),
     ("module 'keras.backend' has no attribute 'gradients'", "errors/missing-names/"),
-    ("grad-cam", "old-api/keras/"),
+    ("grad-cam", "cases/grad-cam/"),
     ("The layer sequential has never been called and thus has no defined output", "errors/keras/"),
     ("K.function([model.input], [layer.output])", "old-api/keras/"),
     ("K.learning_phase()", "old-api/keras/"),

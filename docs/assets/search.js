@@ -1,14 +1,15 @@
 { // other scripts have names of their own
   // What readers paste is no query: the theme would take its hyphens and colons for operators, and
   // a misspelt name for another one. So each word is asked for exactly, the last one and names also as
-  // beginnings, long ones with two wrong letters; Chinese, which has no spaces, by pairs.
+  // beginnings (of numbers there would be too many), long ones with two wrong letters; Chinese,
+  // which has no spaces, by pairs.
   const ask = (pasted) => {
     const words = pasted
       .replace(/\p{sc=Han}{3,}/gu, (run) => run.replace(/.(?=(.))/gu, "$&$1 "))
       .match(/\d+(\.\d+)+|[\p{L}\p{N}_]+/gu) ?? [];
     return [...new Set(words)].map((word, place, all) => [
       `${word}^9`,
-      place === all.length - 1 || word.includes("_") ? `${word}*^3` : "",
+      (place === all.length - 1 && !/^\d/.test(word)) || word.includes("_") ? `${word}*^3` : "",
       word.length > 7 ? `${word}~2^1` : "",
     ].join(" ")).join(" ");
   };
