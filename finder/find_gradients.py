@@ -95,11 +95,16 @@ TOKEN = re.compile(
 )
 
 
+def last(found):
+    """Return the name of the group that matched; Brython's matches have no lastgroup."""
+    return next(name for name, text in found.groupdict().items() if text is not None)
+
+
 def tokens(text, start=0):
     """Yield kind, text, start and end of each token that is neither space nor comment."""
     for found in TOKEN.finditer(text, start):
-        if found.lastgroup not in ("space", "comment"):
-            yield found.lastgroup, found[0], found.start(), found.end()
+        if last(found) not in ("space", "comment"):
+            yield last(found), found[0], found.start(), found.end()
 
 
 def call_at(text, start, before):
@@ -239,7 +244,7 @@ def repaired(line):
 
 def _with_comments(text):
     for found in TOKEN.finditer(text):
-        yield found.lastgroup, found[0], found.start(), found.end()
+        yield last(found), found[0], found.start(), found.end()
 
 
 def parses(code):
