@@ -79,8 +79,8 @@ def ruled(path):
     again = re.match(r".*\.(?:tf|tf1|tfv1|_tf)\.(.+)", path)  # a module that re-exports it
     if again and "tf." + again[1] in NAMES:
         return NAMES["tf." + again[1]]
-    last = "*." + path.rsplit(".", 1)[-1]
-    return NAMES.get(last) if "." in path and not path.startswith("local ") else None
+    last = "*." + re.split(r"[. ]", path)[-1]  # a copy of a class that went
+    return None if path.startswith("local ") else NAMES.get(last)
 
 
 # Text: tokens are read by one regular expression, which takes broken code, too.
@@ -986,6 +986,8 @@ class Look:
     @staticmethod
     def _guess(site):
         first = site.node.args[0] if site.node.args else None
+        if any(word.arg == "session" for word in site.node.keywords):
+            return "scipy"
         if re.match(r"sess(ion)?$", last_name(first)):
             return "scipy"
         return "v1"
@@ -1136,7 +1138,7 @@ class Look:
             "verdict": min(verdicts, key=VERDICTS.index),
             "arguments": arguments,
             "write": rule["write"],
-            "replacement": self._fill(rule, given, " ".join(receiver.split())),
+            "replacement": self._fill(rule, given, "optimizer" if "(" in receiver else receiver),
             "notes": ([rule["says"]] if "says" in rule else []) + notes,
             "page": BASE + rule["page"],
             "certainty": "certain" if certain and not self.source.how == "words" else "likely",
