@@ -862,7 +862,8 @@ class Look:
         for path in sorted(paths):
             rule = ruled(path)
             if rule:
-                return self._add(site, self._register(rule, site), self._given(site, rule, skip))
+                given = self._given(site, rule, skip)
+                return self._add(site, self._register(rule, site), given, self._bound(site))
         attribute = getattr(node.func, "attr", "")
         if attribute == "RegisterGradient":
             rule = self._register(RULE["RegisterGradient for a map"], site)
@@ -876,6 +877,14 @@ class Look:
             if rule:
                 return self._add(site, rule, self._given(site, rule))
         return None
+
+    @staticmethod
+    def _bound(site):
+        """Tell whether the first name of a call is bound; in a fragment, tf is a good guess."""
+        node = site.node.func
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        return not isinstance(node, ast.Name) or bool(site.scope.find(node.id)[0])
 
     def _register(self, rule, site):
         """Return the rule for RegisterGradient, by the use of the name in this file."""
