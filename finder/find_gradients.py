@@ -44,6 +44,8 @@ FOREIGN = re.compile(
     r"lmfit|hyperopt|optuna|sympy|pulp|casadi|gurobipy|megengine|oneflow|skfuzzy|pymoo|deap|"
     r"cntk|caffe2|dde|deepxde|edward|tfp|mtf|np)\b"
 )
+# Those whose optimizers have a minimize, too: there a name alone proves nothing.
+OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
 BACKEND = re.compile(
     r"^(?:(?:tf\.)(?:python\.|contrib\.)?)?(?:\w+\.)*?(?:tf_)?(?:keras|bert4keras)\.(?:\w+\.)*?backend\."
 )
@@ -209,7 +211,7 @@ REPAIRS = (
     (re.compile(r"^(\s*except\b[^:,()]*(?:\([^()]*\))?[^:,()]*), *(\w+) *:"), r"\1 as \2:"),
     (re.compile(r"^(\s*raise\b[^,()]+),"), r"\1;"),
     (re.compile(r"\blambda *\(([^()]*)\) *:"), r"lambda  \1 :"),
-    (re.compile(r"\b0(?=[0-7]+\b(?![.\w]))"), " "),
+    (re.compile(r"(?<![.\w])(?<![eE][-+])0(?=[0-7]+\b(?!\.))"), " "),
     (re.compile(r"\b(\d+|0[xX][0-9a-fA-F]+)[lL]\b"), r"\1 "),
     (re.compile(r"\b[uU]([rR]['\"])"), r" \1"),
     (re.compile(r"<>"), "!="),
@@ -631,8 +633,10 @@ class Names:
         if kind == "class":
             return {f"local class {what[1]}"}
         found = set(self.paths(what[1], what[2], depth))
-        if not found and name in ("tf", "tf1", "tfv1"):
-            return {"tf"}
+        if name in ("tf", "tf1", "tfv1") and not any(
+            path.startswith("tf") or FOREIGN.match(path) for path in found
+        ):
+            return {"tf"}  # what some function imported
         return found
 
     def _keep(self, scope):
@@ -983,6 +987,8 @@ class Look:
         hint = kind == "likely" or HINT.search(last_name(receiver))
         if words & OLD_WORDS:
             return method != "apply_gradients" or bool(hint or "global_step" in words)
+        if self.names.roots & OTHERS:
+            return False
         if method in ("get_gradients", "get_updates"):
             return bool(hint) and count >= 2
         if method == "apply_gradients":
@@ -1282,7 +1288,7 @@ class Look:
     def _words(self):
         text = self.source.original
         starts = [0] + [found.end() for found in re.finditer("\n", text)]
-        chain = re.compile(r"([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
+        chain = re.compile(r"((?:\)\s*\.\s*)?[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
         for a, b in self.source.left:
             code = list(text[a:b])
             for kind, word, at, end in _with_comments(text[a:b]):
@@ -1290,6 +1296,8 @@ class Look:
                     code[at:end] = re.sub(r"[^\n]", " ", word)
             for found in chain.finditer("".join(code)):
                 path = re.sub(r"\s", "", found[1])
+                if path[0] == ")":  # a method of what a call gave
+                    path = ("optimizer" if "Optimizer(" in text[a:b] else "it") + path[1:]
                 rule = found[2] and self._word(path, text[a + found.end() : b][:2000])
                 if rule:
                     at = a + found.start() + found[1].rfind(path.rsplit(".", 1)[-1])
