@@ -841,10 +841,10 @@ class Look:
                 continue
             for item in node.items:
                 for path in self.names.paths(item.context_expr, scope):
-                    if re.match(r"tf\.(Graph\(\)\.as_default|Session\(\)$)", path):
+                    if re.match(r"tf\.Graph\(\)\.as_default\b", path):
                         return "it still works here, inside a tf.Graph"
                 func = getattr(item.context_expr, "func", None)
-                if getattr(func, "attr", "") == "as_default":
+                if getattr(func, "attr", "") == "as_default" and "graph" in last_name(func.value):
                     return "it still works here, inside a tf.Graph"
         return "it still works while eager execution is off" if self.off else ""
 
@@ -1142,7 +1142,8 @@ class Look:
         receiver = re.sub(r"\s*\\?\s*\n?\s*\.\s*$", "", text[start : site.name]).strip()
         arguments = self._verdicts(rule, given, site)
         notes, silent = self._notes(rule, given, site)
-        verdicts = [one["verdict"] for one in arguments if "verdict" in one] + [rule["verdict"]]
+        fates = [{**rule, "page": BASE + rule["page"]}] + [a for a in arguments if "verdict" in a]
+        worst = min(fates, key=lambda fate: VERDICTS.index(fate["verdict"]))
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1150,12 +1151,12 @@ class Look:
             "column": column,
             "rule": rule["id"],
             "call": call if len(call) < 200 else call[:199] + "…",
-            "verdict": min(verdicts, key=VERDICTS.index),
+            "verdict": worst["verdict"],
             "arguments": arguments,
             "write": rule["write"],
             "replacement": self._fill(rule, given, "optimizer" if "(" in receiver else receiver),
             "notes": ([rule["says"]] if "says" in rule else []) + notes,
-            "page": BASE + rule["page"],
+            "page": worst["page"],
             "certainty": "certain" if certain and not self.source.how == "words" else "likely",
             "silent": bool(rule.get("silent") or silent or any(a.get("silent") for a in arguments)),
             "trap": bool(rule.get("trap")),
