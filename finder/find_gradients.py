@@ -932,13 +932,22 @@ class Look:
                 return
             certain, kind = False, self._guess(site)
         rule = self._rule(method, kind)
-        if kind == "keras" and method == "apply_gradients" and not words & {"name", "global_step"}:
+        if method == "apply_gradients" and self._as_ever(site, kind, words):
             return
         skip = 0
         if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in objects):
             skip = 1  # the class's own function, whose first argument is the optimizer
         if rule:
             self._add(site, rule, self._given(site, rule, skip), certain)
+
+    def _as_ever(self, site, kind, words):
+        """Tell whether a call of apply_gradients is as one writes it with a tape."""
+        if kind == "keras":
+            return not words & {"name", "global_step"}
+        given = site.node.args
+        pairs = len(given) == 1 and not words and not isinstance(given[0], ast.Starred)
+        old = re.search(r"\.compute_gradients\(|\.gradients\(", self.whole)
+        return pairs and "GradientTape" in self.whole and not old
 
     def _mine(self, site, receiver, objects):
         """Return what a call on `self` or `super()` is: a kind, "skip" or nothing."""
