@@ -44,6 +44,8 @@ FOREIGN = re.compile(
     r"lmfit|hyperopt|optuna|sympy|pulp|casadi|gurobipy|megengine|oneflow|skfuzzy|pymoo|deap|"
     r"cntk|caffe2|dde|deepxde|edward|tfp|mtf|np)\b"
 )
+# Those whose optimizers have a minimize, too: there a name alone proves nothing.
+OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
 BACKEND = re.compile(
     r"^(?:(?:tf\.)(?:python\.|contrib\.)?)?(?:\w+\.)*?(?:tf_)?(?:keras|bert4keras)\.(?:\w+\.)*?backend\."
 )
@@ -79,8 +81,8 @@ def ruled(path):
     again = re.match(r".*\.(?:tf|tf1|tfv1|_tf)\.(.+)", path)  # a module that re-exports it
     if again and "tf." + again[1] in NAMES:
         return NAMES["tf." + again[1]]
-    last = "*." + path.rsplit(".", 1)[-1]
-    return NAMES.get(last) if "." in path and not path.startswith("local ") else None
+    last = "*." + re.split(r"[. ]", path)[-1]  # a copy of a class that went
+    return None if path.startswith("local ") else NAMES.get(last)
 
 
 # Text: tokens are read by one regular expression, which takes broken code, too.
@@ -214,7 +216,7 @@ REPAIRS = (
     (re.compile(r"^(\s*except\b[^:,()]*(?:\([^()]*\))?[^:,()]*), *(\w+) *:"), r"\1 as \2:"),
     (re.compile(r"^(\s*raise\b[^,()]+),"), r"\1;"),
     (re.compile(r"\blambda *\(([^()]*)\) *:"), r"lambda  \1 :"),
-    (re.compile(r"\b0(?=[0-7]+\b(?![.\w]))"), " "),
+    (re.compile(r"(?<![.\w])(?<![eE][-+])0(?=[0-7]+\b(?!\.))"), " "),
     (re.compile(r"\b(\d+|0[xX][0-9a-fA-F]+)[lL]\b"), r"\1 "),
     (re.compile(r"\b[uU]([rR]['\"])"), r" \1"),
     (re.compile(r"<>"), "!="),
@@ -636,8 +638,10 @@ class Names:
         if kind == "class":
             return {f"local class {what[1]}"}
         found = set(self.paths(what[1], what[2], depth))
-        if not found and name in ("tf", "tf1", "tfv1"):
-            return {"tf"}
+        if name in ("tf", "tf1", "tfv1") and not any(
+            path.startswith("tf") or FOREIGN.match(path) for path in found
+        ):
+            return {"tf"}  # what some function imported
         return found
 
     def _keep(self, scope):
@@ -842,10 +846,10 @@ class Look:
                 continue
             for item in node.items:
                 for path in self.names.paths(item.context_expr, scope):
-                    if re.match(r"tf\.(Graph\(\)\.as_default|Session\(\)$)", path):
+                    if re.match(r"tf\.Graph\(\)\.as_default\b", path):
                         return "it still works here, inside a tf.Graph"
                 func = getattr(item.context_expr, "func", None)
-                if getattr(func, "attr", "") == "as_default":
+                if getattr(func, "attr", "") == "as_default" and "graph" in last_name(func.value):
                     return "it still works here, inside a tf.Graph"
         return "it still works while eager execution is off" if self.off else ""
 
@@ -867,7 +871,8 @@ class Look:
         for path in sorted(paths):
             rule = ruled(path)
             if rule:
-                return self._add(site, self._register(rule, site), self._given(site, rule, skip))
+                given = self._given(site, rule, skip)
+                return self._add(site, self._register(rule, site), given, self._bound(site))
         attribute = getattr(node.func, "attr", "")
         if attribute == "RegisterGradient":
             rule = self._register(RULE["RegisterGradient for a map"], site)
@@ -881,6 +886,14 @@ class Look:
             if rule:
                 return self._add(site, rule, self._given(site, rule))
         return None
+
+    @staticmethod
+    def _bound(site):
+        """Tell whether the first name of a call is bound; in a fragment, tf is a good guess."""
+        node = site.node.func
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        return not isinstance(node, ast.Name) or bool(site.scope.find(node.id)[0])
 
     def _register(self, rule, site):
         """Return the rule for RegisterGradient, by the use of the name in this file."""
@@ -924,13 +937,22 @@ class Look:
                 return
             certain, kind = False, self._guess(site)
         rule = self._rule(method, kind)
-        if kind == "keras" and method == "apply_gradients" and not words & {"name", "global_step"}:
+        if method == "apply_gradients" and self._as_ever(site, kind, words):
             return
         skip = 0
         if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in objects):
             skip = 1  # the class's own function, whose first argument is the optimizer
         if rule:
             self._add(site, rule, self._given(site, rule, skip), certain)
+
+    def _as_ever(self, site, kind, words):
+        """Tell whether a call of apply_gradients is as one writes it with a tape."""
+        if kind == "keras":
+            return not words & {"name", "global_step"}
+        given = site.node.args
+        pairs = len(given) == 1 and not words and not isinstance(given[0], ast.Starred)
+        old = re.search(r"\.compute_gradients\(|\.gradients\(", self.whole)
+        return pairs and "GradientTape" in self.whole and not old
 
     def _mine(self, site, receiver, objects):
         """Return what a call on `self` or `super()` is: a kind, "skip" or nothing."""
@@ -979,6 +1001,8 @@ class Look:
         hint = kind == "likely" or HINT.search(last_name(receiver))
         if words & OLD_WORDS:
             return method != "apply_gradients" or bool(hint or "global_step" in words)
+        if self.names.roots & OTHERS:
+            return False
         if method in ("get_gradients", "get_updates"):
             return bool(hint) and count >= 2
         if method == "apply_gradients":
@@ -991,6 +1015,8 @@ class Look:
     @staticmethod
     def _guess(site):
         first = site.node.args[0] if site.node.args else None
+        if any(word.arg == "session" for word in site.node.keywords):
+            return "scipy"
         if re.match(r"sess(ion)?$", last_name(first)):
             return "scipy"
         return "v1"
@@ -1130,7 +1156,8 @@ class Look:
         receiver = re.sub(r"\s*\\?\s*\n?\s*\.\s*$", "", text[start : site.name]).strip()
         arguments = self._verdicts(rule, given, site)
         notes, silent = self._notes(rule, given, site)
-        verdicts = [one["verdict"] for one in arguments if "verdict" in one] + [rule["verdict"]]
+        fates = [{**rule, "page": BASE + rule["page"]}] + [a for a in arguments if "verdict" in a]
+        worst = min(fates, key=lambda fate: VERDICTS.index(fate["verdict"]))
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1138,12 +1165,12 @@ class Look:
             "column": column,
             "rule": rule["id"],
             "call": call if len(call) < 200 else call[:199] + "…",
-            "verdict": min(verdicts, key=VERDICTS.index),
+            "verdict": worst["verdict"],
             "arguments": arguments,
             "write": rule["write"],
-            "replacement": self._fill(rule, given, " ".join(receiver.split())),
+            "replacement": self._fill(rule, given, "optimizer" if "(" in receiver else receiver),
             "notes": ([rule["says"]] if "says" in rule else []) + notes,
-            "page": BASE + rule["page"],
+            "page": worst["page"],
             "certainty": "certain" if certain and not self.source.how == "words" else "likely",
             "silent": bool(rule.get("silent") or silent or any(a.get("silent") for a in arguments)),
             "trap": bool(rule.get("trap")),
@@ -1276,7 +1303,7 @@ class Look:
     def _words(self):
         text = self.source.original
         starts = [0] + [found.end() for found in re.finditer("\n", text)]
-        chain = re.compile(r"([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
+        chain = re.compile(r"((?:\)\s*\.\s*)?[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
         for a, b in self.source.left:
             code = list(text[a:b])
             for kind, word, at, end in _with_comments(text[a:b]):
@@ -1284,6 +1311,8 @@ class Look:
                     code[at:end] = re.sub(r"[^\n]", " ", word)
             for found in chain.finditer("".join(code)):
                 path = re.sub(r"\s", "", found[1])
+                if path[0] == ")":  # a method of what a call gave
+                    path = ("optimizer" if "Optimizer(" in text[a:b] else "it") + path[1:]
                 rule = found[2] and self._word(path, text[a + found.end() : b][:2000])
                 if rule:
                     at = a + found.start() + found[1].rfind(path.rsplit(".", 1)[-1])
