@@ -3,81 +3,92 @@
 const box = document.querySelector(".check textarea");
 const said = document.querySelector(".check [role=status]");
 const list = document.querySelector(".check ol");
+const HOW = { mended: "read as Python 3, which it is not", words: "found by its words alone" };
 let finder, waiting;
 
 // Texts come from the reader's file, so they are never taken for HTML.
-const element = (name, text = "", attributes = {}) => {
+const element = (name, attributes = {}, ...children) => {
   const made = Object.assign(document.createElement(name), attributes);
-  // What stands between backticks is code.
-  text.split("`").forEach((part, place) => {
-    if (place % 2) made.append(Object.assign(document.createElement("code"), { textContent: part }));
-    else made.append(part);
-  });
+  made.append(...children);
   return made;
 };
-const address = (page) => new URL(`../../${page}`, location).href;
-const verdict = (word) => element("span", word, { className: `verdict ${word}` });
+// What stands between backticks is code.
+const prose = (text) =>
+  text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));
+const listing = (code) => element("pre", {}, element("samp", {}, code));
+const verdict = (word, name = word) => element("span", { className: `verdict ${word}` }, name);
+const link = (page, ...children) =>
+  element("a", { href: new URL(`../../${page}`, location).href }, ...children);
+const silent = () => element("strong", {}, "changes without a message");
 
-const listing = (code) => {
-  const made = element("pre");
-  made.replaceChildren(Object.assign(document.createElement("samp"), { textContent: code }));
-  return made;
+const select = (line) => {
+  const lines = box.value.split("\n");
+  const start = lines.slice(0, line - 1).join("\n").length + (line > 1);
+  box.focus();
+  box.setSelectionRange(start, start + lines[line - 1].length);
+  box.scrollTop = (box.scrollHeight / lines.length) * (line - 3);
 };
-const HOW = { mended: "after mending what is not Python 3", words: "found by its words alone" };
 
 const shown = (finding) => {
-  const item = element("li");
-  const where = element("button", `Line ${finding.line}`, { type: "button" });
-  where.onclick = () => {
-    const lines = box.value.split("\n");
-    const start = lines.slice(0, finding.line - 1).join("\n").length + (finding.line > 1);
-    box.focus();
-    box.setSelectionRange(start, start + lines[finding.line - 1].length);
-  };
-  const facts = [finding.certainty, finding.silent && "changes without a message", HOW[finding.how]];
-  item.append(where, " ", verdict(finding.verdict), ` ${facts.filter(Boolean).join(", ")}`);
-  item.append(listing(finding.call));
-  if (finding.replacement) item.append(element("p", "Write:"), listing(finding.replacement));
+  const name = finding.cell
+    ? `Cell ${finding.cell}, line ${finding.cell_line}`
+    : `Line ${finding.line}`;
+  const where = element("button", { type: "button", onclick: () => select(finding.line) }, name);
+  const word = verdict(finding.verdict, finding.trap ? "trap" : finding.verdict);
+  const facts = [` ${[finding.certainty, HOW[finding.how]].filter(Boolean).join(", ")}`];
+  if (finding.silent) facts.push(", ", silent());
+
   const rows = element("ul");
-  for (const argument of finding.arguments) {
-    const row = element("li");
-    const says = [argument.write, argument.says].filter(Boolean).join("; ");
-    row.append(element("a", `\`${argument.name}\``, { href: address(argument.page) }), " ");
-    row.append(verdict(argument.verdict), element("span", ` ${says}`));
+  for (const { name, page, verdict: fate, write = "", says, silent: quiet } of finding.arguments) {
+    const row = element("li", {}, page ? link(page, element("code", {}, name)) : name, " ");
+    if (fate) row.append(verdict(fate), " ");
+    row.append(...prose([write, says].filter(Boolean).join("; ")));
+    if (quiet) row.append("; ", silent());
     rows.append(row);
   }
-  for (const note of [...finding.notes, finding.works].filter(Boolean)) rows.append(element("li", note));
-  item.append(rows, element("a", "The page that shows it", { href: address(finding.page) }));
-  return item;
+  for (const note of [...finding.notes, finding.works].filter(Boolean))
+    rows.append(element("li", {}, ...prose(note)));
+
+  const write = finding.replacement
+    ? [element("p", {}, "Write:"), listing(finding.replacement)]
+    : [element("p", {}, "Write: ", ...prose(finding.write))];
+  const page = element("p", {}, link(finding.page, "The page that shows it"));
+  return element("li", {}, where, " ", word, ...facts, listing(finding.call), ...write, rows, page);
 };
 
 const answer = ({ data }) => {
-  if (data.error) said.textContent = `The finder failed: ${data.error}. Run the file instead.`;
-  if (!data.found) return;
+  if (data.error) return fail(`The finder failed: ${data.error}.`);
   const found = JSON.parse(data.found);
-  const silent = found.filter((finding) => finding.silent).length;
-  said.textContent = found.length
-    ? `${found.length} found; ${silent} of them change without a message: look at these first.`
-    : "Nothing found.";
+  found.sort((one, other) => other.silent - one.silent);
+  const quiet = found.filter((finding) => finding.silent).length;
+  const first = quiet ? ` ${quiet} of them change without a message: they come first.` : "";
+  if (!box.value.trim()) said.textContent = "Ready: paste your code.";
+  else said.textContent = found.length ? `${found.length} found.${first}` : "Nothing found.";
   list.replaceChildren(...found.map(shown));
 };
 
+const fail = (what) => {
+  said.replaceChildren(`${what} `, element("a", { href: "#all-of-your-files" }, "Run the file"), " instead.");
+};
+
 // Loaded when somebody wants it: Python in JavaScript weighs more than the rest of the site.
-const ask = async () => {
-  if (!finder) {
-    said.textContent = "Loading Python …";
-    try {
-      finder = new Worker(document.querySelector(".check").dataset.worker);
-      finder.onmessage = answer;
-    } catch {
-      said.textContent = "A page that was opened from a folder may not start this. Run the file instead.";
-    }
+const start = () => {
+  // There, no browser lets a worker read the files that it needs.
+  if (location.protocol === "file:") {
+    finder = { postMessage: () => fail("A page opened from a folder cannot start Python.") };
+    return;
   }
+  said.textContent = "Loading Python …";
+  finder = new Worker(document.querySelector(".check").dataset.worker);
+  finder.onmessage = answer;
+  finder.onerror = () => fail("Python could not be loaded.");
+};
+
+const ask = ({ type }) => {
+  if (!finder) start();
+  else if (type === "input") said.textContent = "Reading …";
   clearTimeout(waiting);
-  waiting = setTimeout(() => {
-    said.textContent ||= "Reading …";
-    finder?.postMessage(box.value);
-  }, 300);
+  waiting = setTimeout(() => finder.postMessage(box.value), 300);
 };
 box.addEventListener("input", ask);
 box.addEventListener("focus", ask, { once: true });

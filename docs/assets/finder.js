@@ -2,12 +2,14 @@
 
 importScripts("brython.js", "brython-modules.js");
 
+// The page makes addresses itself: it may be read elsewhere than where it was published.
 const glue = `
-import json
+BASE = ""
 from browser import self
 
-def found(*given):
-    return json.dumps(find(given[0], "pasted code"))
+def found(text):
+    whole = text.lstrip().startswith("{") and '"cell_type"' in text
+    return json.dumps(find(text, "code.ipynb" if whole else "code.py"))
 
 self.found = found
 `;
