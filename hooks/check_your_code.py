@@ -17,7 +17,8 @@ from finder.bundle import bundle
 # What Brython imports for the finder; the site's test fails where it asks for another one.
 MODULES = (
     "ast _ast _ast_unparse bisect json _json json.encoder re python_re enum sys types keyword "
-    "warnings operator functools collections contextlib abc _weakref"
+    "warnings operator functools collections contextlib abc _weakref _collections_abc _collections "
+    "_py_abc _weakrefset itertools reprlib _thread"
 ).split()
 
 

@@ -25,9 +25,9 @@ PASTED = {
 def paste(page, text):
     """Paste a text into the box, and wait for the answer."""
     page.locator("#code").fill(text)
-    expect(page.locator(".check [role=status]")).to_have_text(
-        re.compile(r"^(\d+ found|Nothing found)"), timeout=60_000
-    )
+    said = page.locator(".check [role=status]")
+    expect(said).to_have_text(re.compile("found|failed|could not"), timeout=60_000)
+    assert re.match(r"\d+ found|Nothing found", said.text_content()), said.text_content()
 
 
 def place(found):

@@ -22,6 +22,6 @@ self.onmessage = async ({ data }) => {
     await started;
     self.postMessage({ found: self.found(data) });
   } catch (error) {
-    self.postMessage({ error: [error, ...(error.args ?? [])].join(" ") });
+    self.postMessage({ error: error.args?.join(" ") ?? String(error) });
   }
 };
