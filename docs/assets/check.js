@@ -16,7 +16,7 @@ const element = (name, attributes = {}, ...children) => {
 const prose = (text) =>
   text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));
 const listing = (code) => element("pre", {}, element("samp", {}, code));
-const verdict = (word, name = word) => element("span", { className: `verdict ${word}` }, name);
+const verdict = (word) => element("span", { className: `verdict ${word}` }, word);
 const link = (page, ...children) =>
   element("a", { href: new URL(`../../${page}`, location).href }, ...children);
 const silent = () => element("strong", {}, "changes without a message");
@@ -34,7 +34,7 @@ const shown = (finding) => {
     ? `Cell ${finding.cell}, line ${finding.cell_line}`
     : `Line ${finding.line}`;
   const where = element("button", { type: "button", onclick: () => select(finding.line) }, name);
-  const word = verdict(finding.verdict, finding.trap ? "trap" : finding.verdict);
+  const word = verdict(finding.trap ? "trap" : finding.verdict);
   const facts = [` ${[finding.certainty, HOW[finding.how]].filter(Boolean).join(", ")}`];
   if (finding.silent) facts.push(", ", silent());
 
