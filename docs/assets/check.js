@@ -5,6 +5,7 @@ const said = document.querySelector(".check [role=status]");
 const list = document.querySelector(".check ol");
 const HOW = { mended: "read as Python 3, which it is not", words: "found by its words alone" };
 let finder, waiting;
+let asked = 0, ready = false;
 
 // Texts come from the reader's file, so they are never taken for HTML.
 const element = (name, attributes = {}, ...children) => {
@@ -57,7 +58,10 @@ const shown = (finding) => {
 };
 
 const answer = ({ data }) => {
-  if (data.error) return fail(`The finder failed: ${data.error}.`);
+  asked -= 1;
+  ready = true;
+  if (asked || waiting) return; // the text has changed since
+  if (data.error) return fail(`The finder failed: ${data.error.trim()}.`);
   const found = JSON.parse(data.found);
   found.sort((one, other) => other.silent - one.silent);
   const quiet = found.filter((finding) => finding.silent).length;
@@ -86,9 +90,13 @@ const start = () => {
 
 const ask = ({ type }) => {
   if (!finder) start();
-  else if (type === "input") said.textContent = "Reading …";
+  else if (ready && type === "input") said.textContent = "Reading …";
   clearTimeout(waiting);
-  waiting = setTimeout(() => finder.postMessage(box.value), 300);
+  waiting = setTimeout(() => {
+    waiting = 0;
+    asked += 1;
+    finder.postMessage(box.value);
+  }, 300);
 };
 box.addEventListener("input", ask);
 box.addEventListener("focus", ask, { once: true });

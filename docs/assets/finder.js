@@ -3,9 +3,12 @@
 importScripts("brython.js", "brython-modules.js");
 
 // The page makes addresses itself: it may be read elsewhere than where it was published.
+// Brython gives the nodes without a place of their own a line, but no column.
 const glue = `
 BASE = ""
 from browser import self
+for kind in ast.arguments, ast.withitem, ast.comprehension, ast.match_case:
+    kind.col_offset = 0
 
 def found(text):
     whole = text.lstrip().startswith("{") and '"cell_type"' in text
