@@ -1,0 +1,28 @@
+"""Make the one file that readers download: the finder with its mapping and the site's address."""
+
+import json
+import os
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LOADS = 'RULES = json.loads(_beside("rules.json"))'
+ADDRESS = 'BASE = ""'
+
+
+def bundle(base=""):
+    """Return the text of find_gradients.py with rules.json inside.
+
+    Raises:
+        ValueError: A line that is to be replaced is not there.
+    """
+    base = base or os.environ.get("SITE_URL", "")
+    text = (HERE / "find_gradients.py").read_text("utf-8")
+    rules = json.loads((HERE / "rules.json").read_text("utf-8"))
+    packed = json.dumps(rules, ensure_ascii=True, separators=(",", ":"))
+    before, beside, after = text.partition("def _beside(name):")
+    beside, loads, rest = (beside + after).partition(LOADS)
+    if not loads or ADDRESS not in rest or "'''" in packed:
+        raise ValueError("finder/find_gradients.py no longer has the lines that bundle() replaces")
+    if base:
+        rest = rest.replace(ADDRESS, f"BASE = {json.dumps(base.rstrip('/') + '/')}", 1)
+    return f"{before.rstrip()}\n\nRULES = json.loads(r'''{packed}'''){rest}"

@@ -1,0 +1,155 @@
+"""The page "Check your code" says what the finder says, and keeps the reader's code."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from checks import ROOT
+from finder.find_gradients import find, main
+
+BENCH = ROOT / "bench"
+EXAMPLE = (BENCH / "finder-example.txt").read_text("utf-8")
+ADDRESS = "start/check-your-code/"
+CELLS = ["%matplotlib inline\n", "import tensorflow as tf\n", "g = tf.gradients(y, x)"]
+PASTED = {
+    **{file.stem: file.read_text("utf-8") for file in sorted(ROOT.glob("tests/finder/*.txt"))},
+    "example": EXAMPLE,
+    "notebook": json.dumps({"cells": [{"cell_type": "code", "source": CELLS}]}, indent=1),
+    "nothing": "print('no gradient here')\n",
+}
+
+
+def paste(page, text):
+    """Paste a text into the box, and wait for the answer."""
+    page.locator("#code").fill(text)
+    said = page.locator(".check [role=status]")
+    expect(said).to_have_text(re.compile("found|failed|cannot|could not"), timeout=180_000)
+    assert re.match(r"\d+ found|Nothing found", said.text_content()), said.text_content()
+
+
+def place(found):
+    """Return where a finding stands, as the page says it."""
+    if "cell" in found:
+        return f"Cell {found['cell']}, line {found['cell_line']}"
+    return f"Line {found['line']}"
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_page_says_what_the_finder_says(name, page, base_url):
+    """The same places, calls and replacements, silent changes first; nothing else is asked for."""
+    requests, bad = [], []
+    page.context.on("request", lambda asked: requests.append(asked.url))
+    page.context.on("requestfailed", lambda asked: bad.append(asked.url))
+    page.context.on("response", lambda got: bad.append(got.url) if not got.ok else None)
+    page.on("console", lambda said: bad.append(said.text))
+    page.on("pageerror", lambda error: bad.append(str(error)))
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    assert not [url for url in requests if "brython" in url or "finder" in url]
+    paste(page, PASTED[name])
+    found = find(PASTED[name], "code.ipynb" if name == "notebook" else "code.py")
+    found.sort(key=lambda one: not one["silent"])
+    assert page.locator(".check button").all_text_contents() == [place(one) for one in found]
+    listed = [code for one in found for code in (one["call"], one["replacement"]) if code]
+    assert page.locator(".check samp").all_text_contents() == listed
+    verdicts = ["trap" if one["trap"] else one["verdict"] for one in found]
+    assert page.locator(".check ol > li > .verdict").all_text_contents() == verdicts
+    assert [url for url in requests if url.endswith("brython.js")]
+    assert not bad
+    assert not [url for url in requests if not url.startswith((base_url, "data:", "blob:"))]
+
+
+def test_pasted_code_is_text(page, base_url):
+    """What looks like HTML in a reader's file is shown and never run."""
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    harm = "<img src=x onerror=\"document.title='run'\">"
+    paste(page, f"import tensorflow as tf\ntf.gradients(y, '''{harm}''')\n")
+    assert harm in page.locator(".check samp").first.text_content()
+    assert page.locator(".check img").count() == 0
+    assert page.title() != "run"
+
+
+def test_a_finding_leads_to_its_line(page, base_url):
+    """By keyboard, from the box to the first finding and back to the line in the box."""
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    paste(page, "#\n" * 300 + EXAMPLE)
+    box = page.locator("#code")
+    box.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(box).to_be_focused()
+    selected = box.evaluate("box => box.value.slice(box.selectionStart, box.selectionEnd)")
+    assert selected == "grads = tf.gradients(loss, [w], stop_gradients=[z])"
+    assert box.evaluate("box => box.scrollTop") > 1000
+
+
+def test_every_link_of_a_finding_leads_somewhere(page, base_url, folder):
+    """The pages and anchors that findings name are there."""
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    paste(page, "".join(PASTED[name] for name in ("optimizers", "keras", "traps", "memory")))
+    links = page.locator(".check ol a").evaluate_all("links => links.map((link) => link.href)")
+    assert len(set(links)) > 10
+    for link in set(links):
+        path, _, anchor = link.removeprefix(f"{base_url}/").partition("#")
+        text = (folder / path / "index.html").read_text("utf-8")
+        assert not anchor or f'id="{anchor}"' in text, link
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_findings_are_accessible(scheme, new_context, base_url):
+    """With findings shown, of every kind, also on a phone."""
+    page = new_context(color_scheme=scheme).new_page()
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    paste(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
+    report = Axe().run(page)
+    assert report.violations_count == 0, report.generate_report()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_long_file_is_answered(page, base_url):
+    """Two thousand lines, and then something else: the last answer stays."""
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    call = "def f(x):\n    return tf.gradients(x * x, x)\n"
+    paste(page, "import tensorflow as tf\n" + call * 100 + "y = x + 1\n" * 1800)
+    assert page.locator(".check ol > li").count() == 100
+    page.locator("#code").fill("")
+    expect(page.locator(".check [role=status]")).to_have_text(re.compile("^Ready"), timeout=60_000)
+    assert page.locator(".check ol > li").count() == 0
+
+
+def test_a_page_from_a_folder_says_what_to_do(page, folder):
+    """Where no worker may start, the file does it."""
+    page.goto((folder / ADDRESS / "index.html").as_uri())
+    page.locator("#code").fill(EXAMPLE)
+    said = page.locator(".check [role=status]")
+    expect(said).to_contain_text("Run the file instead.")
+    said.locator("a").click()
+    expect(page.locator("#all-of-your-files")).to_be_in_viewport()
+
+
+def test_page_shows_what_the_finder_prints(tmp_path, monkeypatch, capsys):
+    """The example on the page is what a reader's terminal shows."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(EXAMPLE, "utf-8")
+    for name, flags in {"prints": [], "diff": ["--diff"]}.items():
+        file = f"finder-{name}.txt"
+        main([*flags, "train.py"])
+        shown = capsys.readouterr().out
+        assert shown == (BENCH / file).read_text("utf-8"), (
+            f"bench/{file} is not what the finder prints: cp bench/finder-example.txt train.py; "
+            f"python3 finder/find_gradients.py {' '.join(flags)} train.py > bench/{file}"
+        )
+
+
+def test_counts_on_the_page_are_those_of_the_corpus():
+    """So many files and lines were held back; every row adds up to them."""
+    corpus = json.loads((ROOT / "tests/finder/corpus.json").read_text("utf-8"))
+    held = [one for one in corpus if one["held"]]
+    total = sum(len(one["lines"]) for one in held)
+    text = (BENCH / "finder.txt").read_text("utf-8")
+    assert f"{total} lines of {len(held)} public files" in text
+    rows = re.findall(r"^\S.*?  +(\d+)  +(\d+)", text, re.M)
+    assert [int(right) + int(overlooked) for right, overlooked in rows] == [total] * 3

@@ -1,0 +1,405 @@
+"""The finder finds what the pages teach, says what they say, and survives any text."""
+
+import functools
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+import jsonschema
+import pytest
+
+from checks import DOCS, ROOT, SNIPPETS
+from checks.calls import calls
+from checks.prose import sections
+from checks.releases import load, stated
+from checks.snippets import embeds, files, markdown, pages, read
+from finder.bundle import bundle
+from finder.find_gradients import RULES, find, main
+
+FINDER = ROOT / "finder"
+SHAPES = sorted((ROOT / "tests/finder").glob("*.txt"))
+FATES = [
+    (f"{rule['id']}: {name}", fate)
+    for rule in RULES["rules"]
+    for name, fate in [("", rule), *rule["arguments"].items()]
+] + [(row["row"]["old"], row) for row in RULES["rows"]]
+FATES_BY_PAGE = {}
+for _, _fate in FATES:
+    FATES_BY_PAGE.setdefault(_fate["page"].partition("#")[0], []).append(_fate)
+TAUGHT = [
+    *sorted((DOCS / "old-api").glob("[!i]*.md")),
+    *(p for p in sorted((DOCS / "parameters").glob("*_*.md")) if p.stem != "ys_xs"),
+    DOCS / "parameters/name.md",
+]
+EXPECTED = re.compile(r"#: (.+)$")
+OLD = re.compile(
+    r"\b(?:tf\.gradients|compat\.v1\.gradients|K\.gradients|K\.function|tf\.hessians|RegisterGradient"
+    r"|gradient_override_map|ScipyOptimizerInterface|tfe\.\w*gradients\w*)\("
+    r"|\.(?:compute_gradients|get_gradients|get_updates)\("
+)
+BARE = re.compile(r'""".*?"""|"[^"\n]*"|#.*', re.S)
+# They quote old code in a string, or show that a tape has no such method.
+QUOTES = {"errors-tape/raises_compute_gradients.md"}
+# They show a trap on purpose.
+TRAPS = {"gradient/structure_tape.md"}
+JUNK = [
+    *"()[]{}:,'\"\\\n\t @*=.;`%!?\0\r",
+    '"""',
+    "def f(",
+    "lambda",
+    "tf.gradients(",
+    "é",
+    "print ",
+]
+DEEP = {
+    "brackets": "(" * 5000 + "1" + ")" * 5000,
+    "sum": "1+" * 50000 + "1",
+    "attributes": "a" + ".b" * 50000,
+    "calls": "a" + "()" * 20000,
+    "signs": "-" * 50000 + "1",
+    "functions": "lambda: " * 5000 + "1",
+    "quotes": '"' + 'a"' * 50000,
+}
+TAB = re.compile(r'^=== "(.+)"\n\n((?:    --8<-- ".+"\n|\n)+)', re.M)
+
+
+@functools.cache
+def rows():
+    """Return the rows of all tables with verdicts, by page, group and name."""
+    return {
+        (str(page.relative_to(DOCS)), row.of, row.old): row
+        for page in pages()
+        for row in calls(markdown(page))
+    }
+
+
+outcomes = functools.cache(load)
+
+
+@functools.cache
+def labels():
+    """Return for each example the labels of the tabs that show it."""
+    found = {}
+    for page in pages():
+        for label, body in TAB.findall(markdown(page)):
+            for name in embeds(re.sub("^    ", "", body, flags=re.M)):
+                found.setdefault(name, set()).add(label)
+    return found
+
+
+def test_mapping_fits_its_schema():
+    """Who reads the mapping may rely on its form."""
+    schema = json.loads((FINDER / "rules.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(RULES, schema)
+    ids = [rule["id"] for rule in RULES["rules"]]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(("name", "fate"), FATES, ids=[name for name, _ in FATES])
+def test_mapping_says_what_the_page_says(name, fate):
+    """A rule names a page and an anchor that exist, and the verdict of its row."""
+    path, _, anchor = fate["page"].partition("#")
+    page = DOCS / f"{path.rstrip('/')}.md"
+    page = page if page.exists() else DOCS / path / "index.md"
+    assert page.exists(), f"{name} leads to {fate['page']}: no such page"
+    anchors = {section.anchor for section in sections(page)}
+    assert not anchor or anchor in anchors, f"{name} leads to {fate['page']}: no such heading"
+    if row := fate.get("row"):
+        known = rows().get((row["page"], row["of"], row["old"]))
+        assert known, f"{name} names a row that is not there: {row}"
+        assert (fate["verdict"], fate["write"]) == (known.verdict, known.write), name
+    if parameter := fate.get("parameter"):
+        data = json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
+        known = next(one for one in data if one["parameter"] == parameter)
+        assert (fate["verdict"], fate["write"]) == (known["verdict"], known["tape"]), name
+        assert fate["page"].startswith(known["page"].removesuffix(".md"))
+    if "example" in fate:
+        since = stated("since", fate["example"], outcomes()).split()[-1]
+        assert fate["gone_since"] == since, f"{name} is gone since {since}"
+
+
+def test_mapping_holds_every_row():
+    """What the list of all old calls says, the mapping says too."""
+    held = {tuple(fate["row"].values()) for _, fate in FATES if "row" in fate}
+    assert held == set(rows())
+
+
+def test_old_examples_are_found_with_the_verdict_of_their_page():
+    """No old-side example of the site is overlooked, whatever it calls."""
+    overlooked = []
+    for path in files():
+        snippet = read(path)
+        findings = find(snippet.code, snippet.name)
+        sides = labels().get(snippet.name, set()) - {"TF 2 tape"}
+        if sides and not findings:
+            overlooked.append(f"{snippet.name} stands under {sides}; nothing is found")
+        called = {one for one in OLD.findall(BARE.sub("", snippet.code)) if sides or "(" in one}
+        if called and not findings and snippet.name not in QUOTES:
+            overlooked.append(f"{snippet.name} calls {called}; nothing is found")
+    assert not overlooked, "\n".join(overlooked)
+
+
+@pytest.mark.parametrize("page", TAUGHT, ids=lambda page: page.stem)
+def test_old_examples_get_the_verdict_of_their_page(page):
+    """What a page says of its argument or call, the finder says of the page's old examples."""
+    address = f"{page.parent.name}/{page.stem}/"
+    for label, body in TAB.findall(markdown(page)):
+        if label not in ("TF 1 graph", "TF 1 tfe"):
+            continue
+        for name in embeds(re.sub("^    ", "", body, flags=re.M)):
+            code = read(SNIPPETS / name).code
+            if page.parent.name == "parameters" and f"{page.stem}=" not in code:
+                continue
+            said = [fate for found in find(code) for fate in (found, *found["arguments"])]
+            verdicts = {fate["verdict"] for fate in said if fate["page"].startswith(address)}
+            assert verdicts, f"{name}: no finding leads to {address}"
+            stated = {fate["verdict"] for fate in FATES_BY_PAGE[address]}
+            assert verdicts <= stated, f"{name}: {verdicts}, the page says {stated}"
+
+
+def test_new_examples_are_left_alone():
+    """What the site tells readers to write has nothing to find."""
+    wrong = [
+        f"{name}:{found['line']} {found['rule']}"
+        for name, sides in sorted(labels().items())
+        if sides == {"TF 2 tape"} and name not in TRAPS
+        for found in find(read(SNIPPETS / name).code, name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def expected(text):
+    """Return the rules that the comments of a miniature name, by line."""
+    lines = enumerate(text.split("\n"), 1)
+    marks = {number: EXPECTED.search(line) for number, line in lines}
+    return {number: sorted(mark[1].split(", ")) for number, mark in marks.items() if mark}
+
+
+@pytest.mark.parametrize("path", SHAPES, ids=lambda path: path.stem)
+def test_shapes_of_public_code(path):
+    """Each line that a comment marks is found, and no other."""
+    text, got = path.read_text("utf-8"), {}
+    for found in find(text, "shape.py"):
+        works = " works" if found["works"] else ""
+        got.setdefault(found["line"], set()).add(found["rule"] + works)
+    assert {line: sorted(rules) for line, rules in got.items()} == expected(text)
+
+
+def test_notebook_names_cell_and_line():
+    """A notebook's findings stand at their lines of the file, and of the cell."""
+    cells = [
+        {"cell_type": "markdown", "source": ["tf.gradients(y, x)"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "import tensorflow as tf"]},
+        {"cell_type": "code", "source": ["!ls\n", "print 'é'\n", "g = tf.gradients(y, x)"]},
+        {"cell_type": "code", "source": ["%%bash\n", "tf.gradients(y, x)"]},
+    ]
+    text = json.dumps({"cells": cells}, indent=1)
+    (found,) = find(text, "a.ipynb")
+    assert (found["cell"], found["cell_line"], found["column"]) == (3, 3, 5)
+    assert "tf.gradients" in text.split("\n")[found["line"] - 1]
+
+
+@pytest.mark.parametrize(
+    ("code", "replacement"),
+    [
+        (
+            "tf.gradients(loss, params, grad_ys=v)",
+            "tape.gradient(loss, params, output_gradients=v)",
+        ),
+        ("tf.gradients(ys=[a, b],\n  xs=f(x),  # all\n)", "tape.gradient([a, b], f(x))"),
+        ("K.gradients(m(x)[:, 0], x)", "tape.gradient(m(x)[:, 0], x)"),
+        (
+            "tf.train.AdamOptimizer().compute_gradients(loss, var_list=v)",
+            "zip(tape.gradient(loss, v), v)",
+        ),
+        (
+            "self.opt.minimize(lambda: f(x, 1), global_step=s, var_list=v)",
+            "self.opt.apply_gradients(zip(tape.gradient(f(x, 1), v), v))",
+        ),
+        ("tf.gradients(*both)", ""),
+        ("tf.gradients(f(lambda a, b: a), x)", "tape.gradient(f(lambda a, b: a), x)"),
+    ],
+)
+def test_replacement_holds_the_readers_expressions(code, replacement):
+    """What to write is the reader's own code, where it can be given."""
+    assert find("import tensorflow as tf\n" + code)[0]["replacement"] == replacement
+
+
+def test_arguments_are_named_by_position_keyword_and_dict():
+    """Each argument passed gets its verdict, from wherever it comes."""
+    code = (
+        "import tensorflow as tf\nmore = {'stop_gradients': b}\nmore['gate_gradients'] = True\n"
+        "tf.gradients(y, x, v, 'name', True, **more)\n"
+    )
+    (found,) = find(code)
+    verdicts = {one["name"]: one["verdict"] for one in found["arguments"]}
+    assert verdicts == {
+        "ys": "renamed",
+        "xs": "renamed",
+        "grad_ys": "renamed",
+        "name": "gone",
+        "colocate_gradients_with_ops": "lost",
+        "stop_gradients": "recipe",
+        "gate_gradients": "gone",
+    }
+    assert (found["verdict"], found["silent"], found["certainty"]) == ("lost", True, "certain")
+
+
+def sources():
+    """Return texts to break: the miniatures, and examples of the site."""
+    return [path.read_text("utf-8") for path in SHAPES] + [read(p).code for p in files()[::20]]
+
+
+def broken(text, chance):
+    """Return `text` cut, doubled or sprinkled with what breaks parsers."""
+    for _ in range(chance.choice([1, 2, 8])):
+        at = chance.randrange(len(text) + 1)
+        end = at + chance.choice([1, 20, 200])
+        junk = chance.choice(JUNK) * chance.choice([1, 1, 40])
+        parts = [text[:at], text[:at] + text[end:], text[:at] + junk + text[at:]]
+        text = chance.choice([*parts, text[:end] + text[at:]])
+    return text
+
+
+def test_survives_any_text():
+    """Cut and broken files give findings or none, and never a traceback."""
+    chance, texts = random.Random(14), sources()  # noqa: S311
+    for _ in range(400):
+        text = broken(chance.choice(texts), chance)
+        start = time.process_time()
+        assert all(found["line"] > 0 for found in find(text, "broken.py")), text
+        assert time.process_time() - start < 2, text
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_survives_depth(name):
+    """What is too deep for the parser costs a line, not the file."""
+    text = f"import tensorflow as tf\nx = {DEEP[name]}\ny = tf.gradients(loss, x)\n"
+    assert find(text, "deep.py")[-1]["line"] == 3
+
+
+@pytest.mark.parametrize("line", ["    oops oops\n", "    return y\n"])
+def test_time_grows_with_the_file(line):
+    """Ten times the lines take about ten times the time, in broken files too."""
+    one = "def f(x):\n    y = tf.gradients(x, x)\n" + line
+
+    def cost(count):
+        start = time.process_time()
+        assert len(find("import tensorflow as tf\n" + one * count)) == count
+        return time.process_time() - start
+
+    assert cost(3000) < 30 * max(cost(300), 0.02)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Make a folder with files of every kind."""
+    (tmp_path / "a.py").write_text(
+        "import tensorflow as tf\ng = tf.gradients(y, x, stop_gradients=x)\n"
+    )
+    (tmp_path / "old.py").write_bytes(
+        b"# coding: latin-1\nimport tensorflow as tf\nprint '\xe9', tf.gradients(y, x)\n"
+    )
+    (tmp_path / "wrong.py").write_bytes(
+        b"s = '\xff'\nimport tensorflow as tf\ntf.gradients(y, x)\n"
+    )
+    (tmp_path / "binary.py").write_bytes(b"\x7fELF\0\0tf.gradients(y, x)")
+    (tmp_path / "bad.ipynb").write_text('{"cells": 3, "x": "tf.gradients"}')
+    (tmp_path / "empty.py").write_text("")
+    (tmp_path / "round").symlink_to(tmp_path)
+    (tmp_path / "dangling.py").symlink_to(tmp_path / "nowhere")
+    return tmp_path
+
+
+def test_reads_on_past_what_it_cannot_read(tree, capsys):
+    """One line for each file that is not as it should be; the others are read."""
+    assert main([str(tree), "--format", "json"]) == 1
+    output = capsys.readouterr()
+    found = {one["path"].rsplit("/", 1)[-1] for one in json.loads(output.out)["findings"]}
+    assert found == {"a.py", "old.py", "wrong.py"}
+    messages = {line.split(": ")[0].rsplit("/", 1)[-1] for line in output.err.splitlines()}
+    assert messages == {"old.py", "wrong.py", "binary.py", "bad.ipynb", "dangling.py"}
+
+
+def test_formats(tree, capsys):
+    """Each format names file, line, verdict and page; SARIF has what code hosts need."""
+    file = str(tree / "a.py")
+    assert main([file]) == 1
+    text = capsys.readouterr().out
+    assert f"{file}:2:5  recipe  certain, SILENT" in text and "\033" not in text
+    assert "1 change without a message (SILENT): look at these first." in text
+    main([file, "--format", "github"])
+    assert capsys.readouterr().out.startswith(f"::warning file={file},line=2,col=5,title=")
+    main([file, "--format", "sarif"])
+    sarif = json.loads(capsys.readouterr().out)
+    assert (sarif["version"], len(sarif["runs"])) == ("2.1.0", 1)
+    run = sarif["runs"][0]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["tf.gradients"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["region"] == {"startLine": 2, "startColumn": 5}
+    assert result["ruleId"] == "tf.gradients" and result["message"]["text"]
+
+
+def test_exit_status(tmp_path, capsys):
+    """0 for nothing to do, 2 for wrong usage, and the help tells."""
+    clean = tmp_path / "clean.py"
+    clean.write_text("import tensorflow as tf\n")
+    assert main([str(clean)]) == 0
+    assert main([str(tmp_path / "none.py")]) == 2
+    with pytest.raises(SystemExit) as stopped:
+        main(["--format", "xml", str(clean)])
+    assert stopped.value.code == 2
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "Exit status: 0 nothing to do, 1 something to do" in capsys.readouterr().out
+
+
+def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
+    """Names, line ends, encoding and comments stay; what is not certain stays, too."""
+    old = (
+        "# coding: latin-1\r\nimport tensorflow as tf\r\ns = 'é'\r\n"
+        "with tf.GradientTape() as tape:\r\n    y = f(x)\r\n"
+        "g = tape.gradient(ys=y, xs=x, grad_ys=v,  # weights\r\n    name='g')\r\n"
+        "h = other_tape.gradient(y, x, grad_ys=v)\r\n"
+        "i = tape.gradient(y, x, stop_gradients=x)\r\n"
+    )
+    file = tmp_path / "a.py"
+    file.write_bytes(old.encode("latin-1"))
+    main([str(file), "--diff"])
+    shown = capsys.readouterr().out
+    assert "+g = tape.gradient(target=y, sources=x, output_gradients=v" in shown
+    assert file.read_bytes() == old.encode("latin-1")
+    main([str(file), "--fix"])
+    got = file.read_bytes().decode("latin-1")
+    assert "target=y, sources=x, output_gradients=v" in got and "# weights" in got
+    assert "other_tape.gradient(y, x, grad_ys=v)" in got and "stop_gradients=x" in got
+    assert got.count("\r\n") == got.count("\n")
+
+
+def test_bundle_is_one_file_that_runs_alone(tmp_path):
+    """The published file needs no other, knows the site, and runs on Python 3.7."""
+    text = bundle("https://example.org/gradients")
+    file, code = tmp_path / "find_gradients.py", tmp_path / "code.py"
+    file.write_text(text, "utf-8")
+    code.write_text("import tensorflow as tf\ntf.gradients(y, x)\n", "utf-8")
+    for python in filter(None, [sys.executable, os.environ.get("TF1_PYTHON")]):
+        command = [python, "-I", str(file), str(code), "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stderr
+        (found,) = json.loads(done.stdout)["findings"]
+        assert found["page"] == "https://example.org/gradients/parameters/"
+
+
+def test_corpus_names_files_and_lines_alone():
+    """What was read in public code is told by place; its text is not ours to keep."""
+    corpus = json.loads((ROOT / "tests/finder/corpus.json").read_text("utf-8"))
+    assert len(corpus) >= 60
+    for one in corpus:
+        assert set(one) == {"repository", "path", "commit", "held", "lines", "optional"}
+        assert re.fullmatch("[0-9a-f]{40}", one["commit"]) and one["lines"] == sorted(one["lines"])
