@@ -348,6 +348,8 @@ class Text:
                 self.tree = None if deep(code) else ast.parse(code)
             except SyntaxError as error:
                 at = bisect.bisect_right(starts, error.lineno or 1) - 1
+                if "expected an indented block" in str(error.msg) and self._close(kept, at):
+                    continue
                 again = kept[at] != mended[at]
                 kept[at] = self._blank(mended[at], ":" if again else "")
                 self.left.append(spans[at])
@@ -358,9 +360,23 @@ class Text:
         if self.tree is None:
             self.left = []
             return False
-        self.how, self.original = "words", self.text
+        self.how, self.original = "words" if self.left else "mended", self.text
         self._set(kept)
         return True
+
+    @staticmethod
+    def _close(kept, at):
+        """Give the last line of code up to `at` a body, if it opens an empty block."""
+        for number in range(at, -1, -1):
+            line = kept[number]
+            words = [(word, end) for kind, word, _, end in tokens(line) if kind != "newline"]
+            if words and words[-1][0] == ":":
+                end = words[-1][1]
+                kept[number] = line[:end] + " pass" + line[end:]
+                return True
+            if words and number < at:
+                break
+        return False
 
     def _set(self, lines):
         self.text = "".join(lines)
@@ -383,7 +399,8 @@ class Text:
             code = line.strip()
             tree = None
             if TRIGGER.search(line) or re.search(r"=|import|def|class|with", line):
-                tree = parses(code) or parses(code + " pass")
+                tail = "\ndef f(): pass" if code[:1] == "@" else " pass"
+                tree = parses(code) or parses(code + tail)
             if tree:
                 ahead = len(line) - len(line.lstrip())
                 extra = line[:ahead].count("\n")
@@ -1452,7 +1469,7 @@ def looked(path):
     if "words" in ways:
         message = message or "not Python 3; lines that are no Python were searched for names"
     elif "mended" in ways:
-        message = message or "Python 2, read as Python 3"
+        message = message or "not Python 3 (Python 2?), mended to be read"
     return findings, message, (text, encoding)
 
 
