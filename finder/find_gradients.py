@@ -60,6 +60,9 @@ HINT = re.compile(r"opt|train|solver|adam|sgd|rmsprop|momentum|learner|descent",
 GRAPH_FILE = re.compile(
     r"train\.\w*Optimizer\b|\bplaceholder\(|\bSession\(|get_collection\(|tf\.contrib|global_step"
 )
+SINGLE = re.compile(
+    r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
+)
 OLD_WORDS = {"global_step", "var_list", "grad_loss", "gate_gradients", "aggregation_method"}
 OLD_WORDS |= {"colocate_gradients_with_ops"}
 
@@ -113,7 +116,7 @@ def call_at(text, start, before):
     """Return the place of the name, and the arguments, of a call whose expression is at `start`.
 
     `before` calls stand in the expression before its own bracket. An argument is its name or
-    stars, and the places of its name, start and end.
+    stars, and the places of its name, start and end, and of the comma before it.
     """
     depth, name, seen = 0, None, before
     last = ""
@@ -138,7 +141,7 @@ def call_at(text, start, before):
 
 def arguments(text, start):
     """Return the arguments of a call whose bracket opened just before `start`."""
-    found, depth, first, words, lambdas, stop = [], 0, None, [], 0, start
+    found, depth, first, words, lambdas, stop, comma = [], 0, None, [], 0, start, None
 
     def close():
         if words:
@@ -147,14 +150,14 @@ def arguments(text, start):
                 name, at = words[0], first + len(words[0])
             elif len(words) > 1 and words[1] == "=":
                 name, at = words[0], None
-            found.append([name, first, at, stop])
+            found.append([name, first, at, stop, comma])
 
     for kind, word, at, end in tokens(text, start):
         if kind == "newline":
             continue
         if depth == 0 and (word == ")" or (word == "," and not lambdas)):
             close()
-            first, words = None, []
+            first, words, comma = None, [], at
             if word == ")":
                 return found
             continue
@@ -180,15 +183,16 @@ def arguments(text, start):
 
 def value(text, argument):
     """Return the expression of an argument on one line, without comments."""
-    _name, first, at, end = argument
+    _name, first, at, end, _comma = argument
     if at is None:
         at = text.index("=", first) + 1
-    words, last = "", at
-    for _, word, start, stop in tokens(text[:end], at):
-        words += " " if start > last and words and word != "\n" else ""
-        words += "" if word == "\n" else word
-        last = stop
-    return re.sub(r"\s+(?=[)\],])|(?<=[(\[])\s+", "", words.strip())
+    code, before, last = "", "", 0
+    for kind, word, start, stop in tokens(text[at:end]):
+        if kind != "newline":
+            if start > last and before not in ("", "(", "[") and word not in (")", "]", ","):
+                code += " "
+            code, before, last = code + word, word, stop
+    return code
 
 
 # Reading: a file becomes a tree, however old it is.
@@ -855,7 +859,7 @@ class Look:
         while around:
             kind, node, scope, around = around
             if kind == "def":
-                marks = list(getattr(node, "decorator_list", []))
+                marks = self._marks(node)
                 paths = frozenset().union(*(self.names.paths(one, scope) for one in marks))
                 paths = {path.replace("()", "") for path in paths}
                 if id(node) in self.functions or paths & {"tf.function", "tf.contrib.eager.defun"}:
@@ -960,7 +964,9 @@ class Look:
         if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in objects):
             skip = 1  # the class's own function, whose first argument is the optimizer
         if rule:
-            self._add(site, rule, self._given(site, rule, skip), certain)
+            given = self._given(site, rule, skip)
+            given.update({"self": ("", None, None)} if skip else {})
+            self._add(site, rule, given, certain)
 
     def _as_ever(self, site, kind, words):
         """Tell whether a call of apply_gradients is as one writes it with a tape."""
@@ -1010,6 +1016,12 @@ class Look:
             keys += where.items.get(node.id, []) if where else []
         return [key for key in dict.fromkeys(keys) if key]
 
+    @staticmethod
+    def _open(node, scope):
+        """Tell whether a dict may hold more than the text shows: a function was given it."""
+        bound = scope.find(node.id)[0] if isinstance(node, ast.Name) else []
+        return any(what[0] == "value" and what[1] is None for what in bound)
+
     def _likely(self, site, method, receiver, words, kind):
         """Tell whether an unknown object is an optimizer, by its name and arguments."""
         if not self.tensorflow or (method in self.methods and not words & OLD_WORDS):
@@ -1047,6 +1059,9 @@ class Look:
         while isinstance(inner, (ast.Attribute, ast.Call, ast.Subscript)):
             before += isinstance(inner, ast.Call)
             inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        names = rule["parameters"]
+        if rule["id"] == "get_updates" and len(node.args) == 3:  # Keras 1
+            names = ["params", "constraints", "loss"]
         start = self.source.offset(node)
         site.name, spans = call_at(self.source.text, start, before)
         site.name = start if site.name is None else site.name
@@ -1061,7 +1076,7 @@ class Look:
                 keys = [key for one in spread for key in self._spread(one, site.scope)]
                 for key in keys:
                     result.setdefault(key, (f"{text}[{key!r}]", None, None))
-                if not keys:
+                if not keys or any(self._open(one, site.scope) for one in spread):
                     result["**" + text] = (text, None, None)
             elif span[0] == "*":
                 result["*" + text] = (text, None, None)
@@ -1069,18 +1084,19 @@ class Look:
             elif span[0]:
                 result[span[0]] = (text, words.get(span[0]), span)
             else:
-                if 0 <= position < len(rule["parameters"]):
+                if 0 <= position < len(names):
                     at = position + skip
                     one = nodes[at] if at < len(nodes) else None
-                    result[rule["parameters"][position]] = (text, one, span)
+                    result[names[position]] = (text, one, span)
                 position += 1
         return result
 
     @staticmethod
     def _bare(node):
         """Return arguments without their text, where the text was not understood."""
-        found = [["*" if isinstance(one, ast.Starred) else "", None, 0, 0] for one in node.args]
-        return found + [[word.arg or "**", None, 0, 0] for word in node.keywords]
+        names = ["*" if isinstance(one, ast.Starred) else "" for one in node.args]
+        names += [word.arg or "**" for word in node.keywords]
+        return [[name, None, 0, 0, None] for name in names]
 
     def _end(self, start, spans):
         text, last = self.source.text, start
@@ -1089,16 +1105,21 @@ class Look:
         close = text.find(")", last)
         return close + 1 if close >= 0 else len(text)
 
-    def _fill(self, rule, given, receiver):
-        """Return the replacement with the reader's own expressions, or an empty text."""
-        code = rule.get("code", "")
-        if not code or any(name.startswith("*") for name in given):
+    def _fill(self, site, rule, given):
+        """Return the replacement with the reader's own expressions, or an empty text.
+
+        None is better than one that leaves out what changes the result.
+        """
+        code, known = rule.get("code", ""), rule["arguments"]
+        left = [name for name in given if "{" + name not in code]
+        if any(name not in known or known[name].get("silent") for name in left if name != "tape"):
             return ""
-        texts = {name: one[0] for name, one in given.items()}
-        texts["receiver"] = receiver
-        loss = given.get("loss", ("", None, None))
-        if isinstance(loss[1], ast.Lambda):
-            texts["loss"] = re.sub(r"^lambda *: *", "", loss[0])
+        texts = {name: self._expression(rule, name, given, site) for name in given}
+        texts["receiver"] = self._receiver(site)
+        if "tape" in given:
+            code = code.replace("tape.", "{tape}.")
+        elif texts["receiver"].startswith("super(") and "tape." in code:
+            return ""  # what calls this has the tape, or nobody has
 
         def optional(found):
             names = re.findall(r"\{(\w+)\}", found[1])
@@ -1106,11 +1127,37 @@ class Look:
 
         code = re.sub(r"\[\[(.*?)\]\]", optional, code)
         wanted = re.findall(r"\{(\w+)(\|[^}]*)?\}", code)
-        if any(name not in texts and not default for name, default in wanted):
-            return ""
-        if any(texts.get(name) == "…" for name, _ in wanted):
+        if any(not texts.get(name, default) for name, default in wanted):
             return ""
         return re.sub(r"\{(\w+)(?:\|([^}]*))?\}", lambda m: texts.get(m[1], m[2]), code)
+
+    def _receiver(self, site):
+        """Return the object of a method, or a name for one that is made on the spot."""
+        text = self.source.text[site.start : site.name]
+        text = re.sub(r"\s*\\?\n\s*", "", text).strip().rstrip("\\. \t")
+        return "optimizer" if "(" in text and not text.startswith("super(") else text
+
+    def _expression(self, rule, name, given, site):
+        """Return an argument's text; what is a function there is called, as a tape needs."""
+        text, node, _ = given[name]
+        if text == "…" or self._asks(node, site.scope):
+            return ""
+        if name not in ("loss", "var_list"):
+            return text
+        if isinstance(node, ast.Lambda):
+            return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
+        keras = rule.get("of") == "keras optimizer" and name == "loss" and "tape" not in given
+        plain = isinstance(node, (ast.Name, ast.Attribute))
+        return text + "()" if (keras and plain) or self._is_function(node, site.scope) else text
+
+    def _asks(self, node, scope):
+        """Tell whether an old call stands inside an argument: it needs a tape of its own."""
+        for one in ast.walk(node) if node is not None else ():
+            if isinstance(one, ast.Call) and type(one.func) in (ast.Name, ast.Attribute):
+                rules = map(ruled, self.names.paths(one.func, scope))
+                if any(rule and "tape." in rule.get("code", "") for rule in rules):
+                    return True
+        return False
 
     def _verdicts(self, rule, given, site):
         """Return the verdict of each argument that is passed."""
@@ -1127,31 +1174,68 @@ class Look:
                         one[field] = known[field]
                 one["page"] = BASE + one["page"]
                 found.append(one)
-            elif name.startswith("*"):
-                found.append({"name": name, "value": text, "says": "what it holds is not visible"})
         return found
 
     def _is_function(self, node, scope):
         if isinstance(node, ast.Lambda):
             return True
-        paths = self.names.paths(node, scope) if isinstance(node, ast.Name) else ()
-        return bool(paths) and all(path.startswith("local def ") for path in paths)
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return False
+        paths = self.names.paths(node, scope)
+        return bool(paths) and all(
+            path.startswith("local def ")
+            and "property" not in map(last_name, self._marks(self.names._defs[int(path[10:])].node))
+            for path in paths
+        )
+
+    @staticmethod
+    def _marks(node):
+        """Return the decorators of a function."""
+        return getattr(node, "decorator_list", [])
 
     def _notes(self, rule, given, site):
         """Return what else a reader of this call must know, and whether it is silent."""
         notes, silent = [], False
+        notes += [f"what {name} holds is not visible" for name in given if name[0] == "*"]
         sources = given.get("xs") or given.get("variables") or given.get("params")
-        if sources and rule.get("code", "").startswith("tape.gradient") and "[" not in sources[0]:
-            indexed = isinstance(site.parent, ast.Subscript) and site.parent.value is site.node
-            if indexed:
-                notes.append(f"drop the [0] if {sources[0]} is one tensor, not a list")
+        bare = sources and not isinstance(sources[1], (ast.List, ast.Tuple, ast.ListComp, ast.Dict))
+        if bare and rule.get("code", "").startswith("tape.gradient"):
+            up = site.parent
+            if isinstance(up, ast.Subscript) and up.value is site.node:
+                sure = self._single(sources[1], site.scope)
+                why = (
+                    f": {sources[0]} is one tensor"
+                    if sure
+                    else (f" if {sources[0]} is one tensor, not a list")
+                )
+                notes.append("drop the [0]" + why)
                 silent = True
             elif sources[1] is not None:
                 notes.append("one tensor as source gives one gradient, not a list")
         if rule["id"] == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
             notes.append("the fifth argument by position is another one in TF 2's tf.gradients")
             silent = True
+        if any(self._asks(one[1], site.scope) for one in given.values()):
+            notes.append("a gradient of a gradient needs two tapes, one inside the other")
         return notes, silent
+
+    def _of_replacement(self, rule, given):
+        """Return what the replacement leaves to the reader."""
+        notes = []
+        target = (given.get("ys") or given.get("loss") or given.get("output") or (0, None))[1]
+        if "tape." in rule["code"] and target is not None:
+            if any(isinstance(one, ast.Call) for one in ast.walk(target)):
+                notes.append(
+                    "compute the target inside the tape's block; outside, nothing records it"
+                )
+        if "|model." in rule["code"] and "var_list" not in given:
+            notes.append("model.trainable_variables stands for the variables that you train")
+        return notes
+
+    def _single(self, node, scope):
+        """Tell whether an expression is one tensor or variable for certain."""
+        paths = self.names.paths(node, scope)
+        return bool(paths) and all(map(SINGLE.match, paths))
 
     def _add(self, site, rule, given, certain=True):
         """Add a finding."""
@@ -1170,11 +1254,10 @@ class Look:
             return
         self.done.add((line, column, rule["id"]))
         text = self.source.text
-        receiver = re.sub(r"\s*\\?\s*\n?\s*\.\s*$", "", text[start : site.name]).strip()
         arguments = self._verdicts(rule, given, site)
         notes, silent = self._notes(rule, given, site)
-        fates = [{**rule, "page": BASE + rule["page"]}] + [a for a in arguments if "verdict" in a]
-        worst = min(fates, key=lambda fate: VERDICTS.index(fate["verdict"]))
+        replacement = self._fill(site, rule, given) if "code" in rule else ""
+        notes += self._of_replacement(rule, given) if replacement else []
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1182,12 +1265,12 @@ class Look:
             "column": column,
             "rule": rule["id"],
             "call": call if len(call) < 200 else call[:199] + "…",
-            "verdict": worst["verdict"],
+            "verdict": rule["verdict"],
             "arguments": arguments,
             "write": rule["write"],
-            "replacement": self._fill(rule, given, "optimizer" if "(" in receiver else receiver),
+            "replacement": replacement,
             "notes": ([rule["says"]] if "says" in rule else []) + notes,
-            "page": worst["page"],
+            "page": BASE + rule["page"],
             "certainty": "certain" if certain and not self.source.how == "words" else "likely",
             "silent": bool(rule.get("silent") or silent or any(a.get("silent") for a in arguments)),
             "trap": bool(rule.get("trap")),
@@ -1200,16 +1283,18 @@ class Look:
 
     def _edits(self, rule, given):
         """Yield start, end and text of what `--fix` changes."""
-        renamed, dropped = rule.get("rename", {}), rule.get("drop", [])
+        renamed, dropped, text = rule.get("rename", {}), rule.get("drop", []), self.source.text
         for name, (_, _, span) in given.items():
-            if not span or not span[0] or span[0].startswith("*"):
+            if not span or span[1] is None or span[0] != name:
                 continue
+            _, start, _, end, comma = span
             if name in renamed and renamed[name] not in given:
-                yield span[1], span[1] + len(name), renamed[name]
-            elif name in dropped:
-                start = self.source.text.rfind(",", 0, span[1])
-                if start >= 0 and not self.source.text[start + 1 : span[1]].strip():
-                    yield start, span[3], ""
+                yield start, start + len(name), renamed[name]
+            elif name in dropped and comma is not None:
+                if text[comma + 1 : start].strip():  # a comment, which stays
+                    yield start, re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, end).end(), ""
+                else:
+                    yield comma, end, ""
 
     # Names that are not called.
 
@@ -1247,7 +1332,7 @@ class Look:
 
     def _is_tape(self, node, scope):
         paths = self.names.paths(node, scope)
-        return any(re.search(r"\b\w*GradientTape\(\)$", path) for path in paths)
+        return bool(paths) and all(re.search(r"\b\w*GradientTape\(\)$", p) for p in paths)
 
     def _tape(self, site, receiver):
         """Look at a call on a tape: old keywords, a leftover index, its own block."""
@@ -1263,9 +1348,7 @@ class Look:
         up = site.parent
         if isinstance(up, ast.Subscript) and up.value is node and len(node.args) > 1:
             index = getattr(index_of(up), "value", getattr(index_of(up), "n", None))
-            paths = self.names.paths(node.args[1], site.scope)
-            single = r"tf\.(Variable|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
-            if index == 0 and paths and all(re.match(single, path) for path in paths):
+            if index == 0 and self._single(node.args[1], site.scope):
                 self._add(site, RULE["leftover [0]"], {}, False)
         return None
 
@@ -1496,7 +1579,8 @@ def files(paths):
 
 def to_do(found):
     """Tell whether a finding asks the reader to change something."""
-    return found["verdict"] != "same" or found["silent"] or found["trap"]
+    fates = [found, *found["arguments"]]
+    return any(fate["verdict"] != "same" for fate in fates) or found["silent"] or found["trap"]
 
 
 def as_text(findings, colour):
@@ -1517,8 +1601,10 @@ def as_text(findings, colour):
         lines += ["  ".join(head), "    " + found["call"]]
         lines.append("    write: " + (found["replacement"] or plain(found["write"])))
         for one in found["arguments"]:
-            says = [one.get("verdict", "?"), plain(one.get("write", "")), one.get("says", "")]
-            lines.append("      {}: {}".format(one["name"], "; ".join(filter(None, says))))
+            says = [dye(hues[one["verdict"]], one["verdict"]), plain(one["write"])]
+            says += [one["says"]] if "says" in one else []
+            says += ["see " + one["page"]] if one["verdict"] not in ("renamed", "same") else []
+            lines.append("      {}: {}".format(one["name"], "; ".join(says)))
         lines += ["    note: " + plain(note) for note in found["notes"]]
         lines += ["    " + found["works"]] if found["works"] else []
         lines += ["    see: " + found["page"], ""]
@@ -1532,9 +1618,15 @@ def plain(text):
 
 def summary(findings, count):
     """Return the last lines: how many of what, and where to start."""
-    counts = {v: sum(found["verdict"] == v for found in findings) for v in VERDICTS}
-    said = ", ".join(f"{n} {v}" for v, n in counts.items() if n) or "nothing"
-    lines = [f"{count} files read: {said} found."]
+
+    def counted(fates):
+        verdicts = [fate["verdict"] for fate in fates]
+        return ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts)
+
+    lines = [f"{count} files read: {counted(findings) or 'nothing'} found."]
+    passed = [one for found in findings for one in found["arguments"]]
+    passed = counted(one for one in passed if one["verdict"] not in ("renamed", "same"))
+    lines += [f"Of their arguments: {passed}."] if passed else []
     silent = [found for found in findings if found["silent"]]
     if silent:
         lines.append(f"{len(silent)} change without a message (SILENT): look at these first.")
@@ -1546,7 +1638,12 @@ def summary(findings, count):
 def said(found):
     """Return a finding in one line."""
     parts = [found["call"], found["verdict"], found["replacement"] or plain(found["write"])]
-    return ": ".join(parts[:2]) + "; write " + parts[2] + "".join("; " + n for n in found["notes"])
+    more = [
+        "{}: {}, {}".format(one["name"], one["verdict"], plain(one["write"]))
+        for one in found["arguments"]
+        if one["verdict"] not in ("renamed", "same")
+    ]
+    return "; ".join([": ".join(parts[:2]), "write " + parts[2], *more, *found["notes"]])
 
 
 def as_sarif(findings):
@@ -1609,6 +1706,8 @@ def fixed(text, findings):
     result = "".join(done) + plain_text[at:]
     ends = {"\r\n": text.count("\r\n"), "\r": text.count("\r") - text.count("\r\n")}
     ends["\n"] = text.count("\n") - ends["\r\n"]
+    if parses(result) is None:  # rather nothing than something wrong
+        return text
     if sum(1 for count in ends.values() if count) > 1:  # mixed: leave it alone
         return text
     return result.replace("\n", max(ends, key=ends.get)) if edits else text

@@ -222,12 +222,57 @@ def test_notebook_names_cell_and_line():
             "self.opt.apply_gradients(zip(tape.gradient(f(x, 1), v), v))",
         ),
         ("tf.gradients(*both)", ""),
+        ("tf.gradients(y, x, stop_gradients=x)", ""),
+        ("tf.gradients(tf.gradients(y, x)[0], x)", ""),
+        ("tf.gradients(y\nif a else b, x)", "tape.gradient(y if a else b, x)"),
+        ("tf.gradients(f('( a )  b'), x)", "tape.gradient(f('( a )  b'), x)"),
+        (
+            "def loss(): pass\ntf.keras.optimizers.SGD().minimize(loss, [v])",
+            "optimizer.apply_gradients(zip(tape.gradient(loss(), [v]), [v]))",
+        ),
+        (
+            "opt = tf.keras.optimizers.SGD()\nopt.minimize(loss, [v], tape=t)",
+            "opt.apply_gradients(zip(t.gradient(loss, [v]), [v]))",
+        ),
+        ("tf.train.Optimizer().minimize(lambda y: y, var_list=v)", ""),
+        ("tf.train.Optimizer().compute_gradients(y, v, other=1)", ""),
+        ("tf.train.AdamOptimizer.apply_gradients(opt, pairs)", ""),
+        ("opt = tf.keras.optimizers.SGD()\nopt.get_updates(params, [], loss)", ""),
+        (
+            "def f(**more):\n    return tf.train.Optimizer().compute_gradients(y, v, **more)",
+            "",
+        ),
+        (
+            "opts[0].\\\n    compute_gradients(y, v)",
+            "zip(tape.gradient(y, v), v)",
+        ),
         ("tf.gradients(f(lambda a, b: a), x)", "tape.gradient(f(lambda a, b: a), x)"),
     ],
 )
 def test_replacement_holds_the_readers_expressions(code, replacement):
     """What to write is the reader's own code, where it can be given."""
     assert find("import tensorflow as tf\n" + code)[0]["replacement"] == replacement
+
+
+@pytest.mark.parametrize(
+    ("code", "notes"),
+    [
+        ("tf.gradients(y, x[0])[0]", ["drop the [0] if x[0] is one tensor, not a list"]),
+        ("x = tf.constant(1.0)\ntf.gradients(y, x)[0]", ["drop the [0]: x is one tensor"]),
+        ("tf.gradients(y, [x])[0]", []),
+        (
+            "tf.gradients(*xy, **more)",
+            ["what *xy holds is not visible", "what **more holds is not visible"],
+        ),
+        (
+            "tf.gradients(f(x), [x])",
+            ["compute the target inside the tape's block; outside, nothing records it"],
+        ),
+    ],
+)
+def test_notes_say_what_a_replacement_leaves_open(code, notes):
+    """What depends on the reader's values is said beside the replacement."""
+    assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes
 
 
 def test_arguments_are_named_by_position_keyword_and_dict():
@@ -247,7 +292,7 @@ def test_arguments_are_named_by_position_keyword_and_dict():
         "stop_gradients": "recipe",
         "gate_gradients": "gone",
     }
-    assert (found["verdict"], found["silent"], found["certainty"]) == ("lost", True, "certain")
+    assert (found["verdict"], found["silent"], found["certainty"]) == ("renamed", True, "certain")
 
 
 def sources():
@@ -331,7 +376,9 @@ def test_formats(tree, capsys):
     file = str(tree / "a.py")
     assert main([file]) == 1
     text = capsys.readouterr().out
-    assert f"{file}:2:5  recipe  certain, SILENT" in text and "\033" not in text
+    assert f"{file}:2:5  renamed  certain, SILENT" in text and "\033" not in text
+    assert "stop_gradients: recipe; tf.stop_gradient(b) while recording; see parameters/" in text
+    assert "Of their arguments: 1 recipe." in text
     assert "1 change without a message (SILENT): look at these first." in text
     main([file, "--format", "github"])
     assert capsys.readouterr().out.startswith(f"::warning file={file},line=2,col=5,title=")
