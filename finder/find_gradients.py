@@ -1284,6 +1284,7 @@ class Look:
     def _edits(self, rule, given):
         """Yield start, end and text of what `--fix` changes."""
         renamed, dropped, text = rule.get("rename", {}), rule.get("drop", []), self.source.text
+        eaten = -1  # where a drop ended that took the comma behind it
         for name, (_, _, span) in given.items():
             if not span or span[1] is None or span[0] != name:
                 continue
@@ -1291,8 +1292,9 @@ class Look:
             if name in renamed and renamed[name] not in given:
                 yield start, start + len(name), renamed[name]
             elif name in dropped and comma is not None:
-                if text[comma + 1 : start].strip():  # a comment, which stays
-                    yield start, re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, end).end(), ""
+                if comma < eaten or text[comma + 1 : start].strip():  # a comment stays
+                    eaten = re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, end).end()
+                    yield start, eaten, ""
                 else:
                     yield comma, end, ""
 
@@ -1535,12 +1537,15 @@ def looked(path):
 
     warnings.simplefilter("ignore")  # what the parser thinks of the reader's strings
     try:
-        if os.path.getsize(path) > LIMIT:
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        elif os.path.getsize(path) > LIMIT:
             return [], f"larger than {LIMIT >> 20} MB, skipped", None
-        if not os.path.isfile(path):
+        elif not os.path.isfile(path):
             return [], "not a file, skipped", None
-        with open(path, "rb") as file:
-            data = file.read()
+        else:
+            with open(path, "rb") as file:
+                data = file.read()
         text, encoding, message = decoded(data)
         plain = text.replace("\r\n", "\n").replace("\r", "\n")
         findings = find(plain, path)
@@ -1560,12 +1565,15 @@ def files(paths):
     """Yield the files at and below `paths`, each once, and what cannot be read."""
     import os
 
+    def unread(error):
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+
     seen = set()
-    for path in paths:
+    for path in dict.fromkeys(paths):
         if not os.path.isdir(path):
             yield path
             continue
-        for folder, inner, names in os.walk(path, followlinks=True):
+        for folder, inner, names in os.walk(path, onerror=unread, followlinks=True):
             real = os.path.realpath(folder)
             if real in seen:
                 inner[:] = []
@@ -1674,10 +1682,11 @@ def as_sarif(findings):
 
 
 def quoted(path):
-    """Return a path as it stands in an address."""
+    """Return a path as it stands in an address, whatever its bytes."""
+    import os
     from urllib.parse import quote
 
-    return quote(path)
+    return quote(os.fsencode(path))
 
 
 def as_github(findings):
@@ -1696,48 +1705,65 @@ def as_github(findings):
 
 def fixed(text, findings):
     """Return a text in which each certain, local change is made."""
-    plain_text = text.replace("\r\n", "\n").replace("\r", "\n")
+    joined = [found.start() for found in re.finditer("\r\n", text)]
+    joined = [at - number for number, at in enumerate(joined)]  # where the finder sees "\n"
     edits = sorted(edit for found in findings for edit in found.get("edits", []))
     done, at = [], 0
-    for start, end, new in edits:
-        if start >= at:
-            done += [plain_text[at:start], new]
-            at = end
-    result = "".join(done) + plain_text[at:]
-    ends = {"\r\n": text.count("\r\n"), "\r": text.count("\r") - text.count("\r\n")}
-    ends["\n"] = text.count("\n") - ends["\r\n"]
-    if parses(result) is None:  # rather nothing than something wrong
-        return text
-    if sum(1 for count in ends.values() if count) > 1:  # mixed: leave it alone
-        return text
-    return result.replace("\n", max(ends, key=ends.get)) if edits else text
+    for places in edits:
+        start, end = (place + bisect.bisect_left(joined, place) for place in places[:2])
+        done += [text[at:start], places[2]]
+        at = end
+    result = "".join(done) + text[at:]
+    return result if parses(result) else text  # rather nothing than something wrong
 
 
 def mend(path, findings, source, diff):
-    """Show or write the changes of `--fix`; a file is written whole or not at all."""
-    import difflib
-    import os
-    import tempfile
-
+    """Show or write the changes of `--fix`; return what is to be said about it."""
     text, encoding = source
     new = fixed(text, findings)
     if new == text:
-        return
+        return ""
     if diff:
-        old_lines, new_lines = text.splitlines(True), new.splitlines(True)
-        lines = difflib.unified_diff(old_lines, new_lines, path, path)
-        sys.stdout.write("".join(lines))
-        return
-    folder = os.path.dirname(os.path.realpath(path))
-    handle, scratch = tempfile.mkstemp(dir=folder)
+        sys.stdout.write(difference(path, text, new))
+        return ""
+    try:
+        return written(path, text.encode(encoding), new.encode(encoding))
+    except (OSError, UnicodeError) as error:
+        return "not changed: " + (getattr(error, "strerror", None) or str(error))
+
+
+def difference(path, old, new):
+    """Return a patch; a line ends at its newline and nowhere else."""
+    import difflib
+
+    old, new = (re.findall("[^\n]*\n|[^\n]+", text) for text in (old, new))
+    lines = difflib.unified_diff(old, new, path, path)
+    tail = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + tail for line in lines)
+
+
+def written(path, old, new):
+    """Write a file whole or not at all, if it holds what was read; return what to say."""
+    import os
+    import tempfile
+
+    path = os.path.realpath(path)  # a link stays one
+    mode = os.stat(path).st_mode
+    if not mode & 0o222:
+        return "not changed: read-only"
+    with open(path, "rb") as file:
+        if file.read() != old:
+            return "not changed: its bytes would not stay as they are"
+    handle, scratch = tempfile.mkstemp(dir=os.path.dirname(path))
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(new.encode(encoding))
-        os.chmod(scratch, os.stat(path).st_mode)
-        os.replace(scratch, os.path.realpath(path))
+            file.write(new)
+        os.chmod(scratch, mode)
+        os.replace(scratch, path)
     except BaseException:
         os.unlink(scratch)
         raise
+    return "changed"
 
 
 def options(arguments):
@@ -1752,12 +1778,15 @@ def options(arguments):
         "usage. A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
         "out), lost. SILENT: it changes without a message.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, or -")
     formats = ("text", "json", "sarif", "github")
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
     parser.add_argument("--fix", action="store_true", help="rename or drop keywords, if certain")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    if asked.fix and "-" in asked.paths:
+        parser.error("--fix needs a file to write to; use --diff")
+    return asked
 
 
 def every(paths):
@@ -1767,9 +1796,11 @@ def every(paths):
     if len(paths) < 50 or (os.cpu_count() or 1) < 2:
         yield from ((path, looked(path)) for path in paths)
         return
+    import signal
     from concurrent.futures import ProcessPoolExecutor
 
-    with ProcessPoolExecutor() as pool:
+    quiet = (signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the helpers without a traceback
+    with ProcessPoolExecutor(initializer=signal.signal, initargs=quiet) as pool:
         yield from zip(paths, pool.map(looked, paths, chunksize=8))
 
 
@@ -1778,7 +1809,7 @@ def main(arguments=None):
     import os
 
     asked = options(arguments)
-    missing = [path for path in asked.paths if not os.path.exists(path)]
+    missing = [path for path in asked.paths if path != "-" and not os.path.exists(path)]
     for path in missing:
         print(f"find_gradients.py: {path}: no such file or folder", file=sys.stderr)
     if missing:
@@ -1787,10 +1818,9 @@ def main(arguments=None):
     for number, (path, (found, message, source)) in enumerate(every(paths), 1):
         if progress and len(paths) > 200 and number % 20 == 0:
             print(f"\r{number} of {len(paths)} files", end="", file=sys.stderr)
-        if message:
-            print(f"{path}: {message}", file=sys.stderr)
-        if (asked.fix or asked.diff) and source:
-            mend(path, found, source, asked.diff)
+        done = mend(path, found, source, asked.diff) if source and (asked.fix or asked.diff) else ""
+        for said_of_it in filter(None, [message, done]):
+            print(f"{path}: {said_of_it}", file=sys.stderr)
         findings += found
     for found in findings:
         found.pop("edits", None)
@@ -1812,8 +1842,22 @@ def report(asked, findings, count):
         print(summary(findings, count))
 
 
-if __name__ == "__main__":
+def run():
+    """Run as a program: a name that cannot be printed, a closed pipe or Ctrl-C is no failure."""
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(main())
-    except (BrokenPipeError, KeyboardInterrupt):
-        sys.exit(130)
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 141
+    except KeyboardInterrupt:
+        status = 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run())
