@@ -1237,19 +1237,22 @@ class Look:
         paths = self.names.paths(node, scope)
         return bool(paths) and all(map(SINGLE.match, paths))
 
-    def _add(self, site, rule, given, certain=True):
-        """Add a finding."""
-        node = site.node
-        if isinstance(node, ast.Call) and not hasattr(site, "start"):
+    def _place(self, site, rule):
+        """Return where a call or name starts, its line and its column."""
+        if isinstance(site.node, ast.Call) and not hasattr(site, "start"):
             self._given(site, rule)
         elif not hasattr(site, "start"):
-            site.start = site.name = self.source.offset(node)
+            site.start = site.name = self.source.offset(site.node)
             words = re.compile(r"\w+(?:\s*\.\s*\w+)*").match(self.source.text, site.start)
             site.end = words.end() if words else site.start
-        start = site.start
-        line, column = self.source.place(start)
+        line, column = self.source.place(site.start)
         if line != self.source.place(site.name)[0]:  # a method on a line of its own
             line, column = self.source.place(site.name)
+        return site.start, line, column
+
+    def _add(self, site, rule, given, certain=True):
+        """Add a finding."""
+        start, line, column = self._place(site, rule)
         if (line, column, rule["id"]) in self.done:
             return
         self.done.add((line, column, rule["id"]))

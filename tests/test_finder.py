@@ -429,6 +429,87 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     assert got.count("\r\n") == got.count("\n")
 
 
+BEFORE = (
+    "import tensorflow as tf\nwith tf.GradientTape() as tape:\n\ty = f(x)  # é\n\x0c\n"
+    "g = tape.gradient(y, x,  # one, two\n    name='g')\n"
+    "h = tape.gradient(ys=y,\n    name='h', xs=x,  # three\n    gate_gradients=1,"
+    " aggregation_method=(1,\n2))\n"
+)
+AFTER = (
+    "import tensorflow as tf\nwith tf.GradientTape() as tape:\n\ty = f(x)  # é\n\x0c\n"
+    "g = tape.gradient(y, x,  # one, two\n    )\n"
+    "h = tape.gradient(target=y, sources=x,  # three\n    )\n"
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_fix_keeps_bytes_and_mode(tmp_path, encoding, end):
+    """Encoding, line ends, comments, tabs, mode and links stay; a second run changes nothing."""
+    cookie = "# coding: latin-1\n" if encoding == "latin-1" else ""
+    file, link = tmp_path / "a.py", tmp_path / "link.py"
+    file.write_bytes((cookie + BEFORE.rstrip()).replace("\n", end).encode(encoding))
+    file.chmod(0o755)
+    link.symlink_to(file)
+    for _ in range(2):
+        main([str(link), "--fix"])
+        assert file.read_bytes().decode(encoding) == (cookie + AFTER.rstrip()).replace("\n", end)
+    assert link.is_symlink() and file.stat().st_mode & 0o777 == 0o755
+
+
+def test_fix_leaves_alone_what_it_cannot_write(tmp_path, capsys):
+    """A file that is read-only, or whose bytes would change, stays as it is, and it is said."""
+    texts = {
+        "locked.py": BEFORE.encode(),
+        "big_endian.py": b"\xfe\xff" + BEFORE.encode("utf-16-be"),
+    }
+    for name, data in texts.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "locked.py").chmod(0o444)
+    main([str(tmp_path), "--fix"])
+    said = capsys.readouterr().err
+    assert "locked.py: not changed: read-only" in said
+    assert "big_endian.py: not changed: its bytes" in said
+    assert {name: (tmp_path / name).read_bytes() for name in texts} == texts
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_patch_says_where_the_last_newline_is_missing(tmp_path, capsys):
+    """What --diff prints is a patch that `patch` takes, form feeds or not."""
+    (tmp_path / "a.py").write_text(BEFORE.rstrip())
+    main([str(tmp_path / "a.py"), "--diff"])
+    shown = capsys.readouterr().out
+    assert " \x0c\n" in shown and shown.endswith("+    )\n\\ No newline at end of file\n")
+
+
+def test_program_reads_input_and_survives_its_terminal(tmp_path):
+    """A name that is no text, a closed pipe and code from a pipe end without a traceback."""
+    code = b"import tensorflow as tf\ng = tf.gradients(y, x)\n"
+    odd = os.fsencode(tmp_path) + b"/odd\xff.py"
+    with open(odd, "wb") as file:
+        file.write(code * 300)
+    program = [sys.executable, str(FINDER / "find_gradients.py")]
+    for name in ("text", "json", "sarif", "github"):
+        done = subprocess.run([*program, odd, "--format", name], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (1, b"")
+    done = subprocess.run([*program, "-"], input=code, capture_output=True, check=False)
+    assert done.stdout.startswith(b"-:2:5  renamed  certain") and done.returncode == 1
+    with subprocess.Popen([*program, odd], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shut:
+        shut.stdout.close()
+        assert shut.stderr.read() == b""
+
+
+def test_folder_that_cannot_be_read_is_named(tmp_path, capsys, monkeypatch):
+    """A folder without permission is no silent gap."""
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert main([str(tmp_path)]) == 0
+    assert f"{tmp_path}: Permission denied" in capsys.readouterr().err
+
+
 def test_bundle_is_one_file_that_runs_alone(tmp_path):
     """The published file needs no other, knows the site, and runs on Python 3.7."""
     text = bundle("https://example.org/gradients")
