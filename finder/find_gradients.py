@@ -1219,9 +1219,12 @@ class Look:
             notes.append("a gradient of a gradient needs two tapes, one inside the other")
         return notes, silent
 
-    def _of_replacement(self, rule, given):
+    def _of_replacement(self, site, rule, given):
         """Return what the replacement leaves to the reader."""
         notes = []
+        made = "(" in self.source.text[site.start : site.name]
+        if made and "{receiver}" in rule["code"] and self._receiver(site) == "optimizer":
+            notes.append("make the optimizer once, before the first step")
         target = (given.get("ys") or given.get("loss") or given.get("output") or (0, None))[1]
         if "tape." in rule["code"] and target is not None:
             if any(isinstance(one, ast.Call) for one in ast.walk(target)):
@@ -1260,7 +1263,7 @@ class Look:
         arguments = self._verdicts(rule, given, site)
         notes, silent = self._notes(rule, given, site)
         replacement = self._fill(site, rule, given) if "code" in rule else ""
-        notes += self._of_replacement(rule, given) if replacement else []
+        notes += self._of_replacement(site, rule, given) if replacement else []
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1777,15 +1780,21 @@ def options(arguments):
         prog="find_gradients.py",
         description="Find TensorFlow's old gradient calls, and say what to write instead.",
         epilog="It reads *.py and *.ipynb below folders; hidden folders, site-packages and "
-        "node_modules are skipped. Exit status: 0 nothing to do, 1 something to do, 2 wrong "
+        "node_modules are skipped. Your code is read and never run. Exit status: 0 nothing to do, 1 something to do, 2 wrong "
         "usage. A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
         "out), lost. SILENT: it changes without a message.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, or -")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, or - for input")
     formats = ("text", "json", "sarif", "github")
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
-    parser.add_argument("--fix", action="store_true", help="rename or drop keywords, if certain")
-    parser.add_argument("--diff", action="store_true", help="show what --fix would change")
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="rename or drop the old keywords of a tape, where that is certain; notebooks stay",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="show what --fix would change, as a patch"
+    )
     asked = parser.parse_args(arguments)
     if asked.fix and "-" in asked.paths:
         parser.error("--fix needs a file to write to; use --diff")

@@ -261,6 +261,14 @@ def test_replacement_holds_the_readers_expressions(code, replacement):
         ("x = tf.constant(1.0)\ntf.gradients(y, x)[0]", ["drop the [0]: x is one tensor"]),
         ("tf.gradients(y, [x])[0]", []),
         (
+            "tf.train.AdamOptimizer().minimize(y)",
+            [
+                "a Keras optimizer of the same name may take other steps",
+                "make the optimizer once, before the first step",
+                "model.trainable_variables stands for the variables that you train",
+            ],
+        ),
+        (
             "tf.gradients(*xy, **more)",
             ["what *xy holds is not visible", "what **more holds is not visible"],
         ),
