@@ -1790,7 +1790,7 @@ def options(arguments):
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="rename or drop the old keywords of a tape, where that is certain; notebooks stay",
+        help="rename or drop old keywords of tapes, where certain",
     )
     parser.add_argument(
         "--diff", action="store_true", help="show what --fix would change, as a patch"
