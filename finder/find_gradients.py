@@ -1781,7 +1781,8 @@ def options(arguments):
         description="Find TensorFlow's old gradient calls, and say what to write instead.",
         epilog="It reads *.py and *.ipynb below folders; hidden folders, site-packages and "
         "node_modules are skipped. Your code is read and never run. Exit status: "
-        "0 nothing to do, 1 something to do, 2 wrong usage. A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
+        "0 nothing to do, 1 something to do, 2 wrong usage. "
+        "A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
         "out), lost. SILENT: it changes without a message.",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, or - for input")
