@@ -60,6 +60,9 @@ HINT = re.compile(r"opt|train|solver|adam|sgd|rmsprop|momentum|learner|descent",
 GRAPH_FILE = re.compile(
     r"train\.\w*Optimizer\b|\bplaceholder\(|\bSession\(|get_collection\(|tf\.contrib|global_step"
 )
+SINGLE = re.compile(
+    r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
+)
 OLD_WORDS = {"global_step", "var_list", "grad_loss", "gate_gradients", "aggregation_method"}
 OLD_WORDS |= {"colocate_gradients_with_ops"}
 
@@ -113,7 +116,7 @@ def call_at(text, start, before):
     """Return the place of the name, and the arguments, of a call whose expression is at `start`.
 
     `before` calls stand in the expression before its own bracket. An argument is its name or
-    stars, and the places of its name, start and end.
+    stars, and the places of its name, start and end, and of the comma before it.
     """
     depth, name, seen = 0, None, before
     last = ""
@@ -138,7 +141,7 @@ def call_at(text, start, before):
 
 def arguments(text, start):
     """Return the arguments of a call whose bracket opened just before `start`."""
-    found, depth, first, words, lambdas, stop = [], 0, None, [], 0, start
+    found, depth, first, words, lambdas, stop, comma = [], 0, None, [], 0, start, None
 
     def close():
         if words:
@@ -147,14 +150,14 @@ def arguments(text, start):
                 name, at = words[0], first + len(words[0])
             elif len(words) > 1 and words[1] == "=":
                 name, at = words[0], None
-            found.append([name, first, at, stop])
+            found.append([name, first, at, stop, comma])
 
     for kind, word, at, end in tokens(text, start):
         if kind == "newline":
             continue
         if depth == 0 and (word == ")" or (word == "," and not lambdas)):
             close()
-            first, words = None, []
+            first, words, comma = None, [], at
             if word == ")":
                 return found
             continue
@@ -180,15 +183,16 @@ def arguments(text, start):
 
 def value(text, argument):
     """Return the expression of an argument on one line, without comments."""
-    _name, first, at, end = argument
+    _name, first, at, end, _comma = argument
     if at is None:
         at = text.index("=", first) + 1
-    words, last = "", at
-    for _, word, start, stop in tokens(text[:end], at):
-        words += " " if start > last and words and word != "\n" else ""
-        words += "" if word == "\n" else word
-        last = stop
-    return re.sub(r"\s+(?=[)\],])|(?<=[(\[])\s+", "", words.strip())
+    code, before, last = "", "", 0
+    for kind, word, start, stop in tokens(text[at:end]):
+        if kind != "newline":
+            if start > last and before not in ("", "(", "[") and word not in (")", "]", ","):
+                code += " "
+            code, before, last = code + word, word, stop
+    return code
 
 
 # Reading: a file becomes a tree, however old it is.
@@ -348,6 +352,8 @@ class Text:
                 self.tree = None if deep(code) else ast.parse(code)
             except SyntaxError as error:
                 at = bisect.bisect_right(starts, error.lineno or 1) - 1
+                if "expected an indented block" in str(error.msg) and self._close(kept, at):
+                    continue
                 again = kept[at] != mended[at]
                 kept[at] = self._blank(mended[at], ":" if again else "")
                 self.left.append(spans[at])
@@ -358,9 +364,23 @@ class Text:
         if self.tree is None:
             self.left = []
             return False
-        self.how, self.original = "words", self.text
+        self.how, self.original = "words" if self.left else "mended", self.text
         self._set(kept)
         return True
+
+    @staticmethod
+    def _close(kept, at):
+        """Give the last line of code up to `at` a body, if it opens an empty block."""
+        for number in range(at, -1, -1):
+            line = kept[number]
+            words = [(word, end) for kind, word, _, end in tokens(line) if kind != "newline"]
+            if words and words[-1][0] == ":":
+                end = words[-1][1]
+                kept[number] = line[:end] + " pass" + line[end:]
+                return True
+            if words and number < at:
+                break
+        return False
 
     def _set(self, lines):
         self.text = "".join(lines)
@@ -383,7 +403,8 @@ class Text:
             code = line.strip()
             tree = None
             if TRIGGER.search(line) or re.search(r"=|import|def|class|with", line):
-                tree = parses(code) or parses(code + " pass")
+                tail = "\ndef f(): pass" if code[:1] == "@" else " pass"
+                tree = parses(code) or parses(code + tail)
             if tree:
                 ahead = len(line) - len(line.lstrip())
                 extra = line[:ahead].count("\n")
@@ -838,7 +859,7 @@ class Look:
         while around:
             kind, node, scope, around = around
             if kind == "def":
-                marks = list(getattr(node, "decorator_list", []))
+                marks = self._marks(node)
                 paths = frozenset().union(*(self.names.paths(one, scope) for one in marks))
                 paths = {path.replace("()", "") for path in paths}
                 if id(node) in self.functions or paths & {"tf.function", "tf.contrib.eager.defun"}:
@@ -943,7 +964,9 @@ class Look:
         if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in objects):
             skip = 1  # the class's own function, whose first argument is the optimizer
         if rule:
-            self._add(site, rule, self._given(site, rule, skip), certain)
+            given = self._given(site, rule, skip)
+            given.update({"self": ("", None, None)} if skip else {})
+            self._add(site, rule, given, certain)
 
     def _as_ever(self, site, kind, words):
         """Tell whether a call of apply_gradients is as one writes it with a tape."""
@@ -993,6 +1016,12 @@ class Look:
             keys += where.items.get(node.id, []) if where else []
         return [key for key in dict.fromkeys(keys) if key]
 
+    @staticmethod
+    def _open(node, scope):
+        """Tell whether a dict may hold more than the text shows: a function was given it."""
+        bound = scope.find(node.id)[0] if isinstance(node, ast.Name) else []
+        return any(what[0] == "value" and what[1] is None for what in bound)
+
     def _likely(self, site, method, receiver, words, kind):
         """Tell whether an unknown object is an optimizer, by its name and arguments."""
         if not self.tensorflow or (method in self.methods and not words & OLD_WORDS):
@@ -1030,6 +1059,9 @@ class Look:
         while isinstance(inner, (ast.Attribute, ast.Call, ast.Subscript)):
             before += isinstance(inner, ast.Call)
             inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        names = rule["parameters"]
+        if rule["id"] == "get_updates" and len(node.args) == 3:  # Keras 1
+            names = ["params", "constraints", "loss"]
         start = self.source.offset(node)
         site.name, spans = call_at(self.source.text, start, before)
         site.name = start if site.name is None else site.name
@@ -1044,7 +1076,7 @@ class Look:
                 keys = [key for one in spread for key in self._spread(one, site.scope)]
                 for key in keys:
                     result.setdefault(key, (f"{text}[{key!r}]", None, None))
-                if not keys:
+                if not keys or any(self._open(one, site.scope) for one in spread):
                     result["**" + text] = (text, None, None)
             elif span[0] == "*":
                 result["*" + text] = (text, None, None)
@@ -1052,18 +1084,19 @@ class Look:
             elif span[0]:
                 result[span[0]] = (text, words.get(span[0]), span)
             else:
-                if 0 <= position < len(rule["parameters"]):
+                if 0 <= position < len(names):
                     at = position + skip
                     one = nodes[at] if at < len(nodes) else None
-                    result[rule["parameters"][position]] = (text, one, span)
+                    result[names[position]] = (text, one, span)
                 position += 1
         return result
 
     @staticmethod
     def _bare(node):
         """Return arguments without their text, where the text was not understood."""
-        found = [["*" if isinstance(one, ast.Starred) else "", None, 0, 0] for one in node.args]
-        return found + [[word.arg or "**", None, 0, 0] for word in node.keywords]
+        names = ["*" if isinstance(one, ast.Starred) else "" for one in node.args]
+        names += [word.arg or "**" for word in node.keywords]
+        return [[name, None, 0, 0, None] for name in names]
 
     def _end(self, start, spans):
         text, last = self.source.text, start
@@ -1072,16 +1105,21 @@ class Look:
         close = text.find(")", last)
         return close + 1 if close >= 0 else len(text)
 
-    def _fill(self, rule, given, receiver):
-        """Return the replacement with the reader's own expressions, or an empty text."""
-        code = rule.get("code", "")
-        if not code or any(name.startswith("*") for name in given):
+    def _fill(self, site, rule, given):
+        """Return the replacement with the reader's own expressions, or an empty text.
+
+        None is better than one that leaves out what changes the result.
+        """
+        code, known = rule.get("code", ""), rule["arguments"]
+        left = [name for name in given if "{" + name not in code]
+        if any(name not in known or known[name].get("silent") for name in left if name != "tape"):
             return ""
-        texts = {name: one[0] for name, one in given.items()}
-        texts["receiver"] = receiver
-        loss = given.get("loss", ("", None, None))
-        if isinstance(loss[1], ast.Lambda):
-            texts["loss"] = re.sub(r"^lambda *: *", "", loss[0])
+        texts = {name: self._expression(rule, name, given, site) for name in given}
+        texts["receiver"] = self._receiver(site)
+        if "tape" in given:
+            code = code.replace("tape.", "{tape}.")
+        elif texts["receiver"].startswith("super(") and "tape." in code:
+            return ""  # what calls this has the tape, or nobody has
 
         def optional(found):
             names = re.findall(r"\{(\w+)\}", found[1])
@@ -1089,11 +1127,37 @@ class Look:
 
         code = re.sub(r"\[\[(.*?)\]\]", optional, code)
         wanted = re.findall(r"\{(\w+)(\|[^}]*)?\}", code)
-        if any(name not in texts and not default for name, default in wanted):
-            return ""
-        if any(texts.get(name) == "…" for name, _ in wanted):
+        if any(not texts.get(name, default) for name, default in wanted):
             return ""
         return re.sub(r"\{(\w+)(?:\|([^}]*))?\}", lambda m: texts.get(m[1], m[2]), code)
+
+    def _receiver(self, site):
+        """Return the object of a method, or a name for one that is made on the spot."""
+        text = self.source.text[site.start : site.name]
+        text = re.sub(r"\s*\\?\n\s*", "", text).strip().rstrip("\\. \t")
+        return "optimizer" if "(" in text and not text.startswith("super(") else text
+
+    def _expression(self, rule, name, given, site):
+        """Return an argument's text; what is a function there is called, as a tape needs."""
+        text, node, _ = given[name]
+        if text == "…" or self._asks(node, site.scope):
+            return ""
+        if name not in ("loss", "var_list"):
+            return text
+        if isinstance(node, ast.Lambda):
+            return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
+        keras = rule.get("of") == "keras optimizer" and name == "loss" and "tape" not in given
+        plain = isinstance(node, (ast.Name, ast.Attribute))
+        return text + "()" if (keras and plain) or self._is_function(node, site.scope) else text
+
+    def _asks(self, node, scope):
+        """Tell whether an old call stands inside an argument: it needs a tape of its own."""
+        for one in ast.walk(node) if node is not None else ():
+            if isinstance(one, ast.Call) and type(one.func) in (ast.Name, ast.Attribute):
+                rules = map(ruled, self.names.paths(one.func, scope))
+                if any(rule and "tape." in rule.get("code", "") for rule in rules):
+                    return True
+        return False
 
     def _verdicts(self, rule, given, site):
         """Return the verdict of each argument that is passed."""
@@ -1110,54 +1174,96 @@ class Look:
                         one[field] = known[field]
                 one["page"] = BASE + one["page"]
                 found.append(one)
-            elif name.startswith("*"):
-                found.append({"name": name, "value": text, "says": "what it holds is not visible"})
         return found
 
     def _is_function(self, node, scope):
         if isinstance(node, ast.Lambda):
             return True
-        paths = self.names.paths(node, scope) if isinstance(node, ast.Name) else ()
-        return bool(paths) and all(path.startswith("local def ") for path in paths)
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return False
+        paths = self.names.paths(node, scope)
+        return bool(paths) and all(
+            path.startswith("local def ")
+            and "property" not in map(last_name, self._marks(self.names._defs[int(path[10:])].node))
+            for path in paths
+        )
+
+    @staticmethod
+    def _marks(node):
+        """Return the decorators of a function."""
+        return getattr(node, "decorator_list", [])
 
     def _notes(self, rule, given, site):
         """Return what else a reader of this call must know, and whether it is silent."""
         notes, silent = [], False
+        notes += [f"what {name} holds is not visible" for name in given if name[0] == "*"]
         sources = given.get("xs") or given.get("variables") or given.get("params")
-        if sources and rule.get("code", "").startswith("tape.gradient") and "[" not in sources[0]:
-            indexed = isinstance(site.parent, ast.Subscript) and site.parent.value is site.node
-            if indexed:
-                notes.append(f"drop the [0] if {sources[0]} is one tensor, not a list")
+        bare = sources and not isinstance(sources[1], (ast.List, ast.Tuple, ast.ListComp, ast.Dict))
+        if bare and rule.get("code", "").startswith("tape.gradient"):
+            up = site.parent
+            if isinstance(up, ast.Subscript) and up.value is site.node:
+                sure = self._single(sources[1], site.scope)
+                why = (
+                    f": {sources[0]} is one tensor"
+                    if sure
+                    else (f" if {sources[0]} is one tensor, not a list")
+                )
+                notes.append("drop the [0]" + why)
                 silent = True
             elif sources[1] is not None:
                 notes.append("one tensor as source gives one gradient, not a list")
         if rule["id"] == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
             notes.append("the fifth argument by position is another one in TF 2's tf.gradients")
             silent = True
+        if any(self._asks(one[1], site.scope) for one in given.values()):
+            notes.append("a gradient of a gradient needs two tapes, one inside the other")
         return notes, silent
+
+    def _of_replacement(self, site, rule, given):
+        """Return what the replacement leaves to the reader."""
+        notes = []
+        made = "(" in self.source.text[site.start : site.name]
+        if made and "{receiver}" in rule["code"] and self._receiver(site) == "optimizer":
+            notes.append("make the optimizer once, before the first step")
+        target = (given.get("ys") or given.get("loss") or given.get("output") or (0, None))[1]
+        if "tape." in rule["code"] and target is not None:
+            if any(isinstance(one, ast.Call) for one in ast.walk(target)):
+                notes.append(
+                    "compute the target inside the tape's block; outside, nothing records it"
+                )
+        if "|model." in rule["code"] and "var_list" not in given:
+            notes.append("model.trainable_variables stands for the variables that you train")
+        return notes
+
+    def _single(self, node, scope):
+        """Tell whether an expression is one tensor or variable for certain."""
+        paths = self.names.paths(node, scope)
+        return bool(paths) and all(map(SINGLE.match, paths))
+
+    def _place(self, site, rule):
+        """Return where a call or name starts, its line and its column."""
+        if isinstance(site.node, ast.Call) and not hasattr(site, "start"):
+            self._given(site, rule)
+        elif not hasattr(site, "start"):
+            site.start = site.name = self.source.offset(site.node)
+            words = re.compile(r"\w+(?:\s*\.\s*\w+)*").match(self.source.text, site.start)
+            site.end = words.end() if words else site.start
+        line, column = self.source.place(site.start)
+        if line != self.source.place(site.name)[0]:  # a method on a line of its own
+            line, column = self.source.place(site.name)
+        return site.start, line, column
 
     def _add(self, site, rule, given, certain=True):
         """Add a finding."""
-        node = site.node
-        if isinstance(node, ast.Call) and not hasattr(site, "start"):
-            self._given(site, rule)
-        elif not hasattr(site, "start"):
-            site.start = site.name = self.source.offset(node)
-            words = re.compile(r"\w+(?:\s*\.\s*\w+)*").match(self.source.text, site.start)
-            site.end = words.end() if words else site.start
-        start = site.start
-        line, column = self.source.place(start)
-        if line != self.source.place(site.name)[0]:  # a method on a line of its own
-            line, column = self.source.place(site.name)
+        start, line, column = self._place(site, rule)
         if (line, column, rule["id"]) in self.done:
             return
         self.done.add((line, column, rule["id"]))
         text = self.source.text
-        receiver = re.sub(r"\s*\\?\s*\n?\s*\.\s*$", "", text[start : site.name]).strip()
         arguments = self._verdicts(rule, given, site)
         notes, silent = self._notes(rule, given, site)
-        fates = [{**rule, "page": BASE + rule["page"]}] + [a for a in arguments if "verdict" in a]
-        worst = min(fates, key=lambda fate: VERDICTS.index(fate["verdict"]))
+        replacement = self._fill(site, rule, given) if "code" in rule else ""
+        notes += self._of_replacement(site, rule, given) if replacement else []
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1165,12 +1271,12 @@ class Look:
             "column": column,
             "rule": rule["id"],
             "call": call if len(call) < 200 else call[:199] + "…",
-            "verdict": worst["verdict"],
+            "verdict": rule["verdict"],
             "arguments": arguments,
             "write": rule["write"],
-            "replacement": self._fill(rule, given, "optimizer" if "(" in receiver else receiver),
+            "replacement": replacement,
             "notes": ([rule["says"]] if "says" in rule else []) + notes,
-            "page": worst["page"],
+            "page": BASE + rule["page"],
             "certainty": "certain" if certain and not self.source.how == "words" else "likely",
             "silent": bool(rule.get("silent") or silent or any(a.get("silent") for a in arguments)),
             "trap": bool(rule.get("trap")),
@@ -1183,16 +1289,20 @@ class Look:
 
     def _edits(self, rule, given):
         """Yield start, end and text of what `--fix` changes."""
-        renamed, dropped = rule.get("rename", {}), rule.get("drop", [])
+        renamed, dropped, text = rule.get("rename", {}), rule.get("drop", []), self.source.text
+        eaten = -1  # where a drop ended that took the comma behind it
         for name, (_, _, span) in given.items():
-            if not span or not span[0] or span[0].startswith("*"):
+            if not span or span[1] is None or span[0] != name:
                 continue
+            _, start, _, end, comma = span
             if name in renamed and renamed[name] not in given:
-                yield span[1], span[1] + len(name), renamed[name]
-            elif name in dropped:
-                start = self.source.text.rfind(",", 0, span[1])
-                if start >= 0 and not self.source.text[start + 1 : span[1]].strip():
-                    yield start, span[3], ""
+                yield start, start + len(name), renamed[name]
+            elif name in dropped and comma is not None:
+                if comma < eaten or text[comma + 1 : start].strip():  # a comment stays
+                    eaten = re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, end).end()
+                    yield start, eaten, ""
+                else:
+                    yield comma, end, ""
 
     # Names that are not called.
 
@@ -1230,7 +1340,7 @@ class Look:
 
     def _is_tape(self, node, scope):
         paths = self.names.paths(node, scope)
-        return any(re.search(r"\b\w*GradientTape\(\)$", path) for path in paths)
+        return bool(paths) and all(re.search(r"\b\w*GradientTape\(\)$", p) for p in paths)
 
     def _tape(self, site, receiver):
         """Look at a call on a tape: old keywords, a leftover index, its own block."""
@@ -1246,9 +1356,7 @@ class Look:
         up = site.parent
         if isinstance(up, ast.Subscript) and up.value is node and len(node.args) > 1:
             index = getattr(index_of(up), "value", getattr(index_of(up), "n", None))
-            paths = self.names.paths(node.args[1], site.scope)
-            single = r"tf\.(Variable|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
-            if index == 0 and paths and all(re.match(single, path) for path in paths):
+            if index == 0 and self._single(node.args[1], site.scope):
                 self._add(site, RULE["leftover [0]"], {}, False)
         return None
 
@@ -1435,12 +1543,15 @@ def looked(path):
 
     warnings.simplefilter("ignore")  # what the parser thinks of the reader's strings
     try:
-        if os.path.getsize(path) > LIMIT:
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        elif os.path.getsize(path) > LIMIT:
             return [], f"larger than {LIMIT >> 20} MB, skipped", None
-        if not os.path.isfile(path):
+        elif not os.path.isfile(path):
             return [], "not a file, skipped", None
-        with open(path, "rb") as file:
-            data = file.read()
+        else:
+            with open(path, "rb") as file:
+                data = file.read()
         text, encoding, message = decoded(data)
         plain = text.replace("\r\n", "\n").replace("\r", "\n")
         findings = find(plain, path)
@@ -1452,7 +1563,7 @@ def looked(path):
     if "words" in ways:
         message = message or "not Python 3; lines that are no Python were searched for names"
     elif "mended" in ways:
-        message = message or "Python 2, read as Python 3"
+        message = message or "not Python 3 (Python 2?), mended to be read"
     return findings, message, (text, encoding)
 
 
@@ -1460,12 +1571,15 @@ def files(paths):
     """Yield the files at and below `paths`, each once, and what cannot be read."""
     import os
 
+    def unread(error):
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+
     seen = set()
-    for path in paths:
+    for path in dict.fromkeys(paths):
         if not os.path.isdir(path):
             yield path
             continue
-        for folder, inner, names in os.walk(path, followlinks=True):
+        for folder, inner, names in os.walk(path, onerror=unread, followlinks=True):
             real = os.path.realpath(folder)
             if real in seen:
                 inner[:] = []
@@ -1479,7 +1593,8 @@ def files(paths):
 
 def to_do(found):
     """Tell whether a finding asks the reader to change something."""
-    return found["verdict"] != "same" or found["silent"] or found["trap"]
+    fates = [found, *found["arguments"]]
+    return any(fate["verdict"] != "same" for fate in fates) or found["silent"] or found["trap"]
 
 
 def as_text(findings, colour):
@@ -1500,8 +1615,10 @@ def as_text(findings, colour):
         lines += ["  ".join(head), "    " + found["call"]]
         lines.append("    write: " + (found["replacement"] or plain(found["write"])))
         for one in found["arguments"]:
-            says = [one.get("verdict", "?"), plain(one.get("write", "")), one.get("says", "")]
-            lines.append("      {}: {}".format(one["name"], "; ".join(filter(None, says))))
+            says = [dye(hues[one["verdict"]], one["verdict"]), plain(one["write"])]
+            says += [one["says"]] if "says" in one else []
+            says += ["see " + one["page"]] if one["verdict"] not in ("renamed", "same") else []
+            lines.append("      {}: {}".format(one["name"], "; ".join(says)))
         lines += ["    note: " + plain(note) for note in found["notes"]]
         lines += ["    " + found["works"]] if found["works"] else []
         lines += ["    see: " + found["page"], ""]
@@ -1515,9 +1632,15 @@ def plain(text):
 
 def summary(findings, count):
     """Return the last lines: how many of what, and where to start."""
-    counts = {v: sum(found["verdict"] == v for found in findings) for v in VERDICTS}
-    said = ", ".join(f"{n} {v}" for v, n in counts.items() if n) or "nothing"
-    lines = [f"{count} files read: {said} found."]
+
+    def counted(fates):
+        verdicts = [fate["verdict"] for fate in fates]
+        return ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts)
+
+    lines = [f"{count} files read: {counted(findings) or 'nothing'} found."]
+    passed = [one for found in findings for one in found["arguments"]]
+    passed = counted(one for one in passed if one["verdict"] not in ("renamed", "same"))
+    lines += [f"Of their arguments: {passed}."] if passed else []
     silent = [found for found in findings if found["silent"]]
     if silent:
         lines.append(f"{len(silent)} change without a message (SILENT): look at these first.")
@@ -1529,7 +1652,12 @@ def summary(findings, count):
 def said(found):
     """Return a finding in one line."""
     parts = [found["call"], found["verdict"], found["replacement"] or plain(found["write"])]
-    return ": ".join(parts[:2]) + "; write " + parts[2] + "".join("; " + n for n in found["notes"])
+    more = [
+        "{}: {}, {}".format(one["name"], one["verdict"], plain(one["write"]))
+        for one in found["arguments"]
+        if one["verdict"] not in ("renamed", "same")
+    ]
+    return "; ".join([": ".join(parts[:2]), "write " + parts[2], *more, *found["notes"]])
 
 
 def as_sarif(findings):
@@ -1560,10 +1688,11 @@ def as_sarif(findings):
 
 
 def quoted(path):
-    """Return a path as it stands in an address."""
+    """Return a path as it stands in an address, whatever its bytes."""
+    import os
     from urllib.parse import quote
 
-    return quote(path)
+    return quote(os.fsencode(path))
 
 
 def as_github(findings):
@@ -1582,46 +1711,65 @@ def as_github(findings):
 
 def fixed(text, findings):
     """Return a text in which each certain, local change is made."""
-    plain_text = text.replace("\r\n", "\n").replace("\r", "\n")
+    joined = [found.start() for found in re.finditer("\r\n", text)]
+    joined = [at - number for number, at in enumerate(joined)]  # where the finder sees "\n"
     edits = sorted(edit for found in findings for edit in found.get("edits", []))
     done, at = [], 0
-    for start, end, new in edits:
-        if start >= at:
-            done += [plain_text[at:start], new]
-            at = end
-    result = "".join(done) + plain_text[at:]
-    ends = {"\r\n": text.count("\r\n"), "\r": text.count("\r") - text.count("\r\n")}
-    ends["\n"] = text.count("\n") - ends["\r\n"]
-    if sum(1 for count in ends.values() if count) > 1:  # mixed: leave it alone
-        return text
-    return result.replace("\n", max(ends, key=ends.get)) if edits else text
+    for places in edits:
+        start, end = (place + bisect.bisect_left(joined, place) for place in places[:2])
+        done += [text[at:start], places[2]]
+        at = end
+    result = "".join(done) + text[at:]
+    return result if parses(result) else text  # rather nothing than something wrong
 
 
 def mend(path, findings, source, diff):
-    """Show or write the changes of `--fix`; a file is written whole or not at all."""
-    import difflib
-    import os
-    import tempfile
-
+    """Show or write the changes of `--fix`; return what is to be said about it."""
     text, encoding = source
     new = fixed(text, findings)
     if new == text:
-        return
+        return ""
     if diff:
-        old_lines, new_lines = text.splitlines(True), new.splitlines(True)
-        lines = difflib.unified_diff(old_lines, new_lines, path, path)
-        sys.stdout.write("".join(lines))
-        return
-    folder = os.path.dirname(os.path.realpath(path))
-    handle, scratch = tempfile.mkstemp(dir=folder)
+        sys.stdout.write(difference(path, text, new))
+        return ""
+    try:
+        return written(path, text.encode(encoding), new.encode(encoding))
+    except (OSError, UnicodeError) as error:
+        return "not changed: " + (getattr(error, "strerror", None) or str(error))
+
+
+def difference(path, old, new):
+    """Return a patch; a line ends at its newline and nowhere else."""
+    import difflib
+
+    old, new = (re.findall("[^\n]*\n|[^\n]+", text) for text in (old, new))
+    lines = difflib.unified_diff(old, new, path, path)
+    tail = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + tail for line in lines)
+
+
+def written(path, old, new):
+    """Write a file whole or not at all, if it holds what was read; return what to say."""
+    import os
+    import tempfile
+
+    path = os.path.realpath(path)  # a link stays one
+    mode = os.stat(path).st_mode
+    if not mode & 0o222:
+        return "not changed: read-only"
+    with open(path, "rb") as file:
+        if file.read() != old:
+            return "not changed: its bytes would not stay as they are"
+    handle, scratch = tempfile.mkstemp(dir=os.path.dirname(path))
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(new.encode(encoding))
-        os.chmod(scratch, os.stat(path).st_mode)
-        os.replace(scratch, os.path.realpath(path))
+            file.write(new)
+        os.chmod(scratch, mode)
+        os.replace(scratch, path)
     except BaseException:
         os.unlink(scratch)
         raise
+    return "changed"
 
 
 def options(arguments):
@@ -1632,16 +1780,26 @@ def options(arguments):
         prog="find_gradients.py",
         description="Find TensorFlow's old gradient calls, and say what to write instead.",
         epilog="It reads *.py and *.ipynb below folders; hidden folders, site-packages and "
-        "node_modules are skipped. Exit status: 0 nothing to do, 1 something to do, 2 wrong "
-        "usage. A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
+        "node_modules are skipped. Your code is read and never run. Exit status: "
+        "0 nothing to do, 1 something to do, 2 wrong usage. "
+        "A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
         "out), lost. SILENT: it changes without a message.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, or - for input")
     formats = ("text", "json", "sarif", "github")
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
-    parser.add_argument("--fix", action="store_true", help="rename or drop keywords, if certain")
-    parser.add_argument("--diff", action="store_true", help="show what --fix would change")
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="rename or drop old keywords of tapes, where certain",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="show what --fix would change, as a patch"
+    )
+    asked = parser.parse_args(arguments)
+    if asked.fix and "-" in asked.paths:
+        parser.error("--fix needs a file to write to; use --diff")
+    return asked
 
 
 def every(paths):
@@ -1651,9 +1809,11 @@ def every(paths):
     if len(paths) < 50 or (os.cpu_count() or 1) < 2:
         yield from ((path, looked(path)) for path in paths)
         return
+    import signal
     from concurrent.futures import ProcessPoolExecutor
 
-    with ProcessPoolExecutor() as pool:
+    quiet = (signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the helpers without a traceback
+    with ProcessPoolExecutor(initializer=signal.signal, initargs=quiet) as pool:
         yield from zip(paths, pool.map(looked, paths, chunksize=8))
 
 
@@ -1662,7 +1822,7 @@ def main(arguments=None):
     import os
 
     asked = options(arguments)
-    missing = [path for path in asked.paths if not os.path.exists(path)]
+    missing = [path for path in asked.paths if path != "-" and not os.path.exists(path)]
     for path in missing:
         print(f"find_gradients.py: {path}: no such file or folder", file=sys.stderr)
     if missing:
@@ -1671,10 +1831,9 @@ def main(arguments=None):
     for number, (path, (found, message, source)) in enumerate(every(paths), 1):
         if progress and len(paths) > 200 and number % 20 == 0:
             print(f"\r{number} of {len(paths)} files", end="", file=sys.stderr)
-        if message:
-            print(f"{path}: {message}", file=sys.stderr)
-        if (asked.fix or asked.diff) and source:
-            mend(path, found, source, asked.diff)
+        done = mend(path, found, source, asked.diff) if source and (asked.fix or asked.diff) else ""
+        for said_of_it in filter(None, [message, done]):
+            print(f"{path}: {said_of_it}", file=sys.stderr)
         findings += found
     for found in findings:
         found.pop("edits", None)
@@ -1696,8 +1855,22 @@ def report(asked, findings, count):
         print(summary(findings, count))
 
 
-if __name__ == "__main__":
+def run():
+    """Run as a program: a name that cannot be printed, a closed pipe or Ctrl-C is no failure."""
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(main())
-    except (BrokenPipeError, KeyboardInterrupt):
-        sys.exit(130)
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 141
+    except KeyboardInterrupt:
+        status = 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -222,12 +222,65 @@ def test_notebook_names_cell_and_line():
             "self.opt.apply_gradients(zip(tape.gradient(f(x, 1), v), v))",
         ),
         ("tf.gradients(*both)", ""),
+        ("tf.gradients(y, x, stop_gradients=x)", ""),
+        ("tf.gradients(tf.gradients(y, x)[0], x)", ""),
+        ("tf.gradients(y\nif a else b, x)", "tape.gradient(y if a else b, x)"),
+        ("tf.gradients(f('( a )  b'), x)", "tape.gradient(f('( a )  b'), x)"),
+        (
+            "def loss(): pass\ntf.keras.optimizers.SGD().minimize(loss, [v])",
+            "optimizer.apply_gradients(zip(tape.gradient(loss(), [v]), [v]))",
+        ),
+        (
+            "opt = tf.keras.optimizers.SGD()\nopt.minimize(loss, [v], tape=t)",
+            "opt.apply_gradients(zip(t.gradient(loss, [v]), [v]))",
+        ),
+        ("tf.train.Optimizer().minimize(lambda y: y, var_list=v)", ""),
+        ("tf.train.Optimizer().compute_gradients(y, v, other=1)", ""),
+        ("tf.train.AdamOptimizer.apply_gradients(opt, pairs)", ""),
+        ("opt = tf.keras.optimizers.SGD()\nopt.get_updates(params, [], loss)", ""),
+        (
+            "def f(**more):\n    return tf.train.Optimizer().compute_gradients(y, v, **more)",
+            "",
+        ),
+        (
+            "opts[0].\\\n    compute_gradients(y, v)",
+            "zip(tape.gradient(y, v), v)",
+        ),
         ("tf.gradients(f(lambda a, b: a), x)", "tape.gradient(f(lambda a, b: a), x)"),
     ],
 )
 def test_replacement_holds_the_readers_expressions(code, replacement):
     """What to write is the reader's own code, where it can be given."""
     assert find("import tensorflow as tf\n" + code)[0]["replacement"] == replacement
+
+
+@pytest.mark.parametrize(
+    ("code", "notes"),
+    [
+        ("tf.gradients(y, x[0])[0]", ["drop the [0] if x[0] is one tensor, not a list"]),
+        ("x = tf.constant(1.0)\ntf.gradients(y, x)[0]", ["drop the [0]: x is one tensor"]),
+        ("tf.gradients(y, [x])[0]", []),
+        (
+            "tf.train.AdamOptimizer().minimize(y)",
+            [
+                "a Keras optimizer of the same name may take other steps",
+                "make the optimizer once, before the first step",
+                "model.trainable_variables stands for the variables that you train",
+            ],
+        ),
+        (
+            "tf.gradients(*xy, **more)",
+            ["what *xy holds is not visible", "what **more holds is not visible"],
+        ),
+        (
+            "tf.gradients(f(x), [x])",
+            ["compute the target inside the tape's block; outside, nothing records it"],
+        ),
+    ],
+)
+def test_notes_say_what_a_replacement_leaves_open(code, notes):
+    """What depends on the reader's values is said beside the replacement."""
+    assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes
 
 
 def test_arguments_are_named_by_position_keyword_and_dict():
@@ -247,7 +300,7 @@ def test_arguments_are_named_by_position_keyword_and_dict():
         "stop_gradients": "recipe",
         "gate_gradients": "gone",
     }
-    assert (found["verdict"], found["silent"], found["certainty"]) == ("lost", True, "certain")
+    assert (found["verdict"], found["silent"], found["certainty"]) == ("renamed", True, "certain")
 
 
 def sources():
@@ -331,7 +384,9 @@ def test_formats(tree, capsys):
     file = str(tree / "a.py")
     assert main([file]) == 1
     text = capsys.readouterr().out
-    assert f"{file}:2:5  recipe  certain, SILENT" in text and "\033" not in text
+    assert f"{file}:2:5  renamed  certain, SILENT" in text and "\033" not in text
+    assert "stop_gradients: recipe; tf.stop_gradient(b) while recording; see parameters/" in text
+    assert "Of their arguments: 1 recipe." in text
     assert "1 change without a message (SILENT): look at these first." in text
     main([file, "--format", "github"])
     assert capsys.readouterr().out.startswith(f"::warning file={file},line=2,col=5,title=")
@@ -357,7 +412,8 @@ def test_exit_status(tmp_path, capsys):
     assert stopped.value.code == 2
     with pytest.raises(SystemExit):
         main(["--help"])
-    assert "Exit status: 0 nothing to do, 1 something to do" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Exit status: 0 nothing to do, 1 something to do" in shown
 
 
 def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
@@ -380,6 +436,87 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     assert "target=y, sources=x, output_gradients=v" in got and "# weights" in got
     assert "other_tape.gradient(y, x, grad_ys=v)" in got and "stop_gradients=x" in got
     assert got.count("\r\n") == got.count("\n")
+
+
+BEFORE = (
+    "import tensorflow as tf\nwith tf.GradientTape() as tape:\n\ty = f(x)  # é\n\x0c\n"
+    "g = tape.gradient(y, x,  # one, two\n    name='g')\n"
+    "h = tape.gradient(ys=y,\n    name='h', xs=x,  # three\n    gate_gradients=1,"
+    " aggregation_method=(1,\n2))\n"
+)
+AFTER = (
+    "import tensorflow as tf\nwith tf.GradientTape() as tape:\n\ty = f(x)  # é\n\x0c\n"
+    "g = tape.gradient(y, x,  # one, two\n    )\n"
+    "h = tape.gradient(target=y, sources=x,  # three\n    )\n"
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_fix_keeps_bytes_and_mode(tmp_path, encoding, end):
+    """Encoding, line ends, comments, tabs, mode and links stay; a second run changes nothing."""
+    cookie = "# coding: latin-1\n" if encoding == "latin-1" else ""
+    file, link = tmp_path / "a.py", tmp_path / "link.py"
+    file.write_bytes((cookie + BEFORE.rstrip()).replace("\n", end).encode(encoding))
+    file.chmod(0o755)
+    link.symlink_to(file)
+    for _ in range(2):
+        main([str(link), "--fix"])
+        assert file.read_bytes().decode(encoding) == (cookie + AFTER.rstrip()).replace("\n", end)
+    assert link.is_symlink() and file.stat().st_mode & 0o777 == 0o755
+
+
+def test_fix_leaves_alone_what_it_cannot_write(tmp_path, capsys):
+    """A file that is read-only, or whose bytes would change, stays as it is, and it is said."""
+    texts = {
+        "locked.py": BEFORE.encode(),
+        "big_endian.py": b"\xfe\xff" + BEFORE.encode("utf-16-be"),
+    }
+    for name, data in texts.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "locked.py").chmod(0o444)
+    main([str(tmp_path), "--fix"])
+    said = capsys.readouterr().err
+    assert "locked.py: not changed: read-only" in said
+    assert "big_endian.py: not changed: its bytes" in said
+    assert {name: (tmp_path / name).read_bytes() for name in texts} == texts
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_patch_says_where_the_last_newline_is_missing(tmp_path, capsys):
+    """What --diff prints is a patch that `patch` takes, form feeds or not."""
+    (tmp_path / "a.py").write_text(BEFORE.rstrip())
+    main([str(tmp_path / "a.py"), "--diff"])
+    shown = capsys.readouterr().out
+    assert " \x0c\n" in shown and shown.endswith("+    )\n\\ No newline at end of file\n")
+
+
+def test_program_reads_input_and_survives_its_terminal(tmp_path):
+    """A name that is no text, a closed pipe and code from a pipe end without a traceback."""
+    code = b"import tensorflow as tf\ng = tf.gradients(y, x)\n"
+    odd = os.fsencode(tmp_path) + b"/odd\xff.py"
+    with open(odd, "wb") as file:
+        file.write(code * 300)
+    program = [sys.executable, str(FINDER / "find_gradients.py")]
+    for name in ("text", "json", "sarif", "github"):
+        done = subprocess.run([*program, odd, "--format", name], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (1, b"")
+    done = subprocess.run([*program, "-"], input=code, capture_output=True, check=False)
+    assert done.stdout.startswith(b"-:2:5  renamed  certain") and done.returncode == 1
+    with subprocess.Popen([*program, odd], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shut:
+        shut.stdout.close()
+        assert shut.stderr.read() == b""
+
+
+def test_folder_that_cannot_be_read_is_named(tmp_path, capsys, monkeypatch):
+    """A folder without permission is no silent gap."""
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert main([str(tmp_path)]) == 0
+    assert f"{tmp_path}: Permission denied" in capsys.readouterr().err
 
 
 def test_bundle_is_one_file_that_runs_alone(tmp_path):
