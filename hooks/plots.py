@@ -30,7 +30,7 @@ SHADES = ("#010102", "var(--curve-1)"), ("#010103", "var(--curve-2)"), ("#010104
 # A style would hold for the whole page, as names would; the page knows its font and the size.
 UNUSED = re.compile(
     r"<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>|font-family: [^;]*;"
-    r'| id="[a-z2_.]+_\d+"| (?:width|height)="[\d.]+pt"',
+    r'| id="[A-Za-z2_.]+_\d+"| (?:width|height)="[\d.]+pt"',
     re.S,
 )
 STYLE = {
