@@ -1,7 +1,6 @@
 """Make the one file that readers download: the finder with its mapping and the site's address."""
 
 import json
-import os
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -15,7 +14,6 @@ def bundle(base=""):
     Raises:
         ValueError: A line that is to be replaced is not there.
     """
-    base = base or os.environ.get("SITE_URL", "")
     text = (HERE / "find_gradients.py").read_text("utf-8")
     rules = json.loads((HERE / "rules.json").read_text("utf-8"))
     packed = json.dumps(rules, ensure_ascii=True, separators=(",", ":"))
