@@ -29,7 +29,7 @@ for _rule in RULES["rules"]:
     for _method in _rule["methods"]:
         METHODS.setdefault(_method, {})[_rule["of"]] = _rule
 WORDS = {name.rsplit(".", 1)[-1] for name in NAMES} | set(METHODS) | {"total_loss", "GradientTape"}
-TRIGGER = re.compile(r"\b(?:{})\b".format("|".join(sorted(WORDS - {"function", "gradient"}))))
+TRIGGERS = sorted(WORDS - {"function", "gradient"})
 TRIGGER_K = re.compile(r"\.function\b|\bfunction\s*\(")
 VERDICTS = ("lost", "recipe", "gone", "renamed", "same")  # the worst first
 
@@ -38,11 +38,13 @@ KNOWN = {"tf": "tensorflow", "tf1": "tensorflow", "tfv1": "tensorflow", "tf_v1":
 KNOWN.update({"tensorflow": "tensorflow", "K": "K", "ktf": "tensorflow", "keras": "keras"})
 KNOWN.update({"tfe": "tensorflow.contrib.eager", "slim": "tensorflow.contrib.slim"})
 # Libraries with gradients, optimizers or functions of their own.
-FOREIGN = re.compile(
-    r"^(?:torch|paddle|gpflow|scipy|mindspore|chainer|mxnet|theano|lasagne|jax|optax|flax|z3|cvxpy|"
-    r"pyomo|ortools|skopt|nevergrad|tensorflow_probability|mesh_tensorflow|autograd|numpy|iminuit|"
-    r"lmfit|hyperopt|optuna|sympy|pulp|casadi|gurobipy|megengine|oneflow|skfuzzy|pymoo|deap|"
-    r"cntk|caffe2|dde|deepxde|edward|tfp|mtf|np)\b"
+FOREIGN = set(
+    (
+        "torch paddle gpflow scipy mindspore chainer mxnet theano lasagne jax optax flax z3 "
+        "cvxpy pyomo ortools skopt nevergrad tensorflow_probability mesh_tensorflow autograd "
+        "numpy iminuit lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow "
+        "skfuzzy pymoo deap cntk caffe2 dde deepxde edward tfp mtf np"
+    ).split()
 )
 # Those whose optimizers have a minimize, too: there a name alone proves nothing.
 OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
@@ -57,9 +59,7 @@ KERAS_OPTIMIZER = re.compile(
     r"|^tf\.optimizers\."
 )
 HINT = re.compile(r"opt|train|solver|adam|sgd|rmsprop|momentum|learner|descent", re.I)
-GRAPH_FILE = re.compile(
-    r"train\.\w*Optimizer\b|\bplaceholder\(|\bSession\(|get_collection\(|tf\.contrib|global_step"
-)
+GRAPH_WORDS = ("placeholder(", "Session(", "get_collection(", "tf.contrib", "global_step")
 SINGLE = re.compile(
     r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
 )
@@ -69,22 +69,31 @@ OLD_WORDS |= {"colocate_gradients_with_ops"}
 
 def canonical(path):
     """Return a dotted path the way the rules write it: tf.gradients, K.function."""
-    path = re.sub(r"^(?:tensorflow(?:_core)?|tensorflow_v1)(?=\.|$|\()", "tf", path)
-    path = re.sub(r"^tf((?:\.(?:compat|_api))?\.v[12])+(?=\.|$)", "tf", path)
-    path = re.sub(r"^(?:.*\.)?memory_saving_gradients\.", "memory_saving_gradients.", path)
+    if path.startswith("tensorflow"):
+        path = re.sub(r"^(?:tensorflow(?:_core)?|tensorflow_v1)(?=\.|$|\()", "tf", path)
+    if path.startswith("tf.") and ".v" in path:
+        path = re.sub(r"^tf((?:\.(?:compat|_api))?\.v[12])+(?=\.|$)", "tf", path)
+    if ".memory_saving_gradients." in path:
+        path = re.sub(r"^.*\.memory_saving_gradients\.", "memory_saving_gradients.", path)
     if "backend." in path:
         path = BACKEND.sub("K.", path)
     return path
+
+
+def head(path):
+    """Return the first name of a path."""
+    return re.match(r"\w*", path)[0]
 
 
 def ruled(path):
     """Return the rule for a canonical path, if there is one."""
     if path in NAMES:
         return NAMES[path]
-    again = re.match(r".*\.(?:tf|tf1|tfv1|_tf)\.(.+)", path)  # a module that re-exports it
-    if again and "tf." + again[1] in NAMES:
-        return NAMES["tf." + again[1]]
-    last = "*." + re.split(r"[. ]", path)[-1]  # a copy of a class that went
+    if ".tf" in path or "._tf." in path:  # a module that re-exports it
+        again = re.match(r".*\.(?:tf|tf1|tfv1|_tf)\.(.+)", path)
+        if again and "tf." + again[1] in NAMES:
+            return NAMES["tf." + again[1]]
+    last = "*." + path.replace(" ", ".").rsplit(".", 1)[-1]  # a copy of a class that went
     return None if path.startswith("local ") else NAMES.get(last)
 
 
@@ -100,31 +109,31 @@ TOKEN = re.compile(
 )
 
 
-def last(found):
-    """Return the name of the group that matched; Brython's matches have no lastgroup."""
-    return next(name for name, text in found.groupdict().items() if text is not None)
+def scan(text, start=0, stop=None):
+    """Yield kind, text, start and end of each token; the page does this in JavaScript."""
+    for found in TOKEN.finditer(text, start, len(text) if stop is None else stop):
+        yield found.lastgroup, found[0], found.start(), found.end()
 
 
-def tokens(text, start=0):
-    """Yield kind, text, start and end of each token that is neither space nor comment."""
-    for found in TOKEN.finditer(text, start):
-        if last(found) not in ("space", "comment"):
-            yield last(found), found[0], found.start(), found.end()
+def tokens(text, start=0, stop=None):
+    """Return those that are neither space nor comment."""
+    return (one for one in scan(text, start, stop) if one[0] not in ("space", "comment"))
 
 
-def call_at(text, start, before):
+def call_at(text, start, before, stop):
     """Return the place of the name, and the arguments, of a call whose expression is at `start`.
 
-    `before` calls stand in the expression before its own bracket. An argument is its name or
-    stars, and the places of its name, start and end, and of the comma before it.
+    `before` calls stand in the expression before its own bracket, which closes at `stop` at the
+    latest. An argument is its name or stars, and the places of its name, start and end, and of
+    the comma before it.
     """
     depth, name, seen = 0, None, before
     last = ""
-    for kind, word, at, end in tokens(text, start):
+    for kind, word, at, end in tokens(text, start, stop):
         if kind == "op" and word in "([{":
             if depth == 0 and word == "(" and last:
                 if not seen:
-                    return name, arguments(text, end)
+                    return name, arguments(text, end, stop)
                 seen -= 1
             depth += 1
         elif kind == "op" and word in ")]}":
@@ -139,9 +148,9 @@ def call_at(text, start, before):
     return start, None
 
 
-def arguments(text, start):
+def arguments(text, start, stop):
     """Return the arguments of a call whose bracket opened just before `start`."""
-    found, depth, first, words, lambdas, stop, comma = [], 0, None, [], 0, start, None
+    found, depth, first, words, lambdas, last, comma = [], 0, None, [], 0, start, None
 
     def close():
         if words:
@@ -150,9 +159,9 @@ def arguments(text, start):
                 name, at = words[0], first + len(words[0])
             elif len(words) > 1 and words[1] == "=":
                 name, at = words[0], None
-            found.append([name, first, at, stop, comma])
+            found.append([name, first, at, last, comma])
 
-    for kind, word, at, end in tokens(text, start):
+    for kind, word, at, end in tokens(text, start, stop):
         if kind == "newline":
             continue
         if depth == 0 and (word == ")" or (word == "," and not lambdas)):
@@ -177,7 +186,7 @@ def arguments(text, start):
             words.append(word)
             if len(words) == 3 and words[1] == "=" and words[2] == "=":
                 words[1] = "=="
-        stop = end
+        last = end
     return None
 
 
@@ -195,13 +204,20 @@ def value(text, argument):
     return code
 
 
+def triggers(text):
+    """Tell whether a text has a word that a finding needs."""
+    return any(word in text for word in TRIGGERS) or (
+        "function" in text and TRIGGER_K.search(text) is not None
+    )
+
+
 # Reading: a file becomes a tree, however old it is.
 
 
-def logical_lines(text):
+def logical_lines(text, words):
     """Yield start and end of each logical line, brackets and strings closed."""
     start = depth = 0
-    for kind, word, _, end in tokens(text):
+    for kind, word, _, end in words:
         if kind == "op" and word in "([{":
             depth += 1
         elif kind == "op" and word in ")]}":
@@ -216,41 +232,43 @@ def logical_lines(text):
 PRINT = re.compile(
     r"^(\s*|.*?[:;]\s*)(print|exec)(?:[ \t]+(?![ \t=(]|in\b)|(?=[\"'])|[ \t]*$)", re.S
 )
-REPAIRS = (
-    (re.compile(r"^(\s*except\b[^:,()]*(?:\([^()]*\))?[^:,()]*), *(\w+) *:"), r"\1 as \2:"),
-    (re.compile(r"^(\s*raise\b[^,()]+),"), r"\1;"),
-    (re.compile(r"\blambda *\(([^()]*)\) *:"), r"lambda  \1 :"),
-    (re.compile(r"(?<![.\w])(?<![eE][-+])0(?=[0-7]+\b(?!\.))"), " "),
-    (re.compile(r"\b(\d+|0[xX][0-9a-fA-F]+)[lL]\b"), r"\1 "),
-    (re.compile(r"\b[uU]([rR]['\"])"), r" \1"),
-    (re.compile(r"<>"), "!="),
-    (re.compile(r"\basync\b(?=\s*[=,)])"), "asynC"),
-    (re.compile(r"`([^`\n]*)`"), r"(\1)"),
-)
+# What a line must hold, else looking takes most of the time; what is to be mended, and how.
+REPAIRS = [
+    (hint, re.compile(pattern), new)
+    for hints, pattern, new in (
+        ("except", r"^(\s*except\b[^:,()]*(?:\([^()]*\))?[^:,()]*), *(\w+) *:", r"\1 as \2:"),
+        ("raise", r"^(\s*raise\b[^,()]+),", r"\1;"),
+        ("lambda", r"\blambda *\(([^()]*)\) *:", r"lambda  \1 :"),
+        ("00 01 02 03 04 05 06 07", r"(?<![.\w])(?<![eE][-+])0(?=[0-7]+\b(?!\.))", " "),
+        ("0x 0l 1l 2l 3l 4l 5l 6l 7l 8l 9l", r"\b(\d+|0[xX][0-9a-fA-F]+)[lL]\b", r"\1 "),
+        ("ur", r"\b[uU]([rR]['\"])", r" \1"),
+        ("<>", r"<>", "!="),
+        ("async", r"\basync\b(?=\s*[=,)])", "asynC"),
+        ("`", r"`([^`\n]*)`", r"(\1)"),
+    )
+    for hint in hints.split()
+]
 
 
 def repaired(line):
     """Return a logical line of Python 2 as Python 3, names at their places."""
     bare = line.rstrip()
     tail = line[len(bare) :]
-    found = PRINT.match(bare)
+    found = ("print" in bare or "exec" in bare) and PRINT.match(bare)
     if found and "\n" not in found[1]:
         rest = bare[found.end() :]
         rest = re.sub(r"^>>", "  ", rest)
         head = bare[: found.end()]
         head = head[:-1] + "(" if head[-1:] in " \t" else head + "("
-        comment = [at for kind, _, at, _ in _with_comments(rest) if kind == "comment"]
+        comment = [at for kind, _, at, _ in scan(rest) if kind == "comment"]
         cut = comment[0] if comment else len(rest)
         code = rest[:cut].rstrip()
         bare = head + code + ")" + rest[len(code) :]
-    for pattern, new in REPAIRS:
-        bare = pattern.sub(new, bare)
+    small = bare.lower()
+    for hint, pattern, new in REPAIRS:
+        if hint in small:
+            bare = pattern.sub(new, bare)
     return bare + tail
-
-
-def _with_comments(text):
-    for found in TOKEN.finditer(text):
-        yield last(found), found[0], found.start(), found.end()
 
 
 def parses(code):
@@ -275,10 +293,10 @@ def alone(line):
     return tree is not None
 
 
-def deep(text):
+def deep(words):
     """Tell whether a line nests or chains so much that the parser itself may fail."""
     depth = worst = chain = 0
-    for kind, word, _, _ in tokens(text):
+    for kind, word, _, _ in words:
         if kind == "op":
             if word in "([{":
                 depth += 1
@@ -295,6 +313,14 @@ def deep(text):
     return worst > 90
 
 
+def line_starts(text):
+    """Return where each line of a text starts."""
+    starts = [0]
+    for line in text.split("\n")[:-1]:
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
+
+
 class Text:
     """The text of one file as code, its tree, and what had to be left out of the tree."""
 
@@ -304,11 +330,11 @@ class Text:
         self.tree = None if len(text) > 20000 and self._dangerous(text) else parses(text)
         if self.tree is None and text.strip():
             self._mend()
-        self.starts = [0] + [found.end() for found in re.finditer("\n", self.text)]
+        self.starts = line_starts(self.text)
 
     @staticmethod
     def _dangerous(text):
-        return max(map(len, text.split("\n"))) > 10000 and deep(text)
+        return max(map(len, text.split("\n"))) > 10000 and deep(tokens(text))
 
     def _mend(self):
         """Repair Python 2, then leave out the lines that still are not Python."""
@@ -316,12 +342,14 @@ class Text:
         if "\t" in text:  # Python 2 took eight columns for a tab
             text = re.sub(r"^[ \t]+", lambda found: found[0].expandtabs(8), text, flags=re.M)
         self.text = text
-        spans = list(logical_lines(text))
+        words = list(tokens(text))
+        spans = list(logical_lines(text, words))
+        self.deep = deep(words)
         lines = [text[a:b] for a, b in spans]
         mended = [
             ("# " + line[2:] if re.match(r"\s*[%!?]", line) else repaired(line)) for line in lines
         ]
-        self.tree = None if deep(text) else parses("".join(mended))
+        self.tree = None if self.deep else parses("".join(mended))
         if self.tree is not None:
             self.how = "mended"
             self._set(mended)
@@ -347,9 +375,8 @@ class Text:
             starts.append(number)
             number += line.count("\n")
         for _ in range(10 if len(self.text) < 1 << 20 else 2):
-            code = "".join(kept)
             try:
-                self.tree = None if deep(code) else ast.parse(code)
+                self.tree = None if self.deep else ast.parse("".join(kept))
             except SyntaxError as error:
                 at = bisect.bisect_right(starts, error.lineno or 1) - 1
                 if "expected an indented block" in str(error.msg) and self._close(kept, at):
@@ -402,7 +429,8 @@ class Text:
         for line in lines:
             code = line.strip()
             tree = None
-            if TRIGGER.search(line) or re.search(r"=|import|def|class|with", line):
+            words = ("=", "import", "def", "class", "with")
+            if any(word in line for word in words) or triggers(line):
                 tail = "\ndef f(): pass" if code[:1] == "@" else " pass"
                 tree = parses(code) or parses(code + tail)
             if tree:
@@ -410,24 +438,35 @@ class Text:
                 extra = line[:ahead].count("\n")
                 column = ahead - (line.rfind("\n", 0, ahead) + 1)
                 for node in ast.walk(tree):
-                    if hasattr(node, "lineno"):
-                        if node.lineno == 1:
-                            node.col_offset += column
-                        node.lineno += number - 1 + extra
+                    for name in ("", "end_"):
+                        if getattr(node, name + "col_offset", None) is not None:
+                            row = getattr(node, name + "lineno")
+                            if row == 1:
+                                at = getattr(node, name + "col_offset")
+                                setattr(node, name + "col_offset", at + column)
+                            setattr(node, name + "lineno", row + number - 1 + extra)
                 body += tree.body
             number += line.count("\n")
         return ast.Module(body=body, type_ignores=[])
 
     def offset(self, node):
-        """Return where `node` stands in the text; the parser counts bytes."""
-        if node.lineno > len(self.starts):
+        """Return where `node` stands in the text."""
+        return self._offset(node.lineno, node.col_offset)
+
+    def end(self, node):
+        """Return where `node` ends; before Python 3.8, nobody knows."""
+        line = getattr(node, "end_lineno", None)
+        return None if line is None else self._offset(line, node.end_col_offset)
+
+    def _offset(self, line, column):
+        """Return the place of a line and a column; the parser counts bytes."""
+        if line > len(self.starts):
             return len(self.text)
-        start = self.starts[node.lineno - 1]
-        line = self.text[start : start + node.col_offset]
-        if line.isascii() if hasattr(line, "isascii") else len(line.encode()) == len(line):
-            return start + node.col_offset
-        line = self.text[start : start + node.col_offset].encode("utf-8", "replace")
-        return start + len(line[: node.col_offset].decode("utf-8", "ignore"))
+        start = self.starts[line - 1]
+        ahead = self.text[start : start + column]
+        if ahead.isascii() if hasattr(ahead, "isascii") else len(ahead.encode()) == len(ahead):
+            return start + column
+        return start + len(ahead.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
 
     def place(self, offset):
         """Return line and column of an offset, both from 1."""
@@ -660,7 +699,7 @@ class Names:
             return {f"local class {what[1]}"}
         found = set(self.paths(what[1], what[2], depth))
         if name in ("tf", "tf1", "tfv1") and not any(
-            path.startswith("tf") or FOREIGN.match(path) for path in found
+            path.startswith("tf") or head(path) in FOREIGN for path in found
         ):
             return {"tf"}  # what some function imported
         return found
@@ -676,9 +715,9 @@ class Names:
             found = self._member(scope.owner(), node.attr, depth)
         else:
             for path in self.paths(node.value, scope, depth):
-                local = re.match(r"local class (\d+)(?:\(\))?$", path)
-                if local:
-                    found |= self._member(self.classes[int(local[1])], node.attr, depth)
+                if path.startswith("local class ") and path.count("(") < 2:
+                    owner = self.classes[int(path[12:].rstrip("()"))]
+                    found |= self._member(owner, node.attr, depth)
                 elif not path.startswith(("local ", "super ")):
                     found.add(canonical(path + "." + node.attr))
         if not found and node.attr in ("tf", "_tf"):
@@ -761,7 +800,7 @@ class Names:
         found = set()
         for path in paths:
             bare = path.rstrip("()")
-            if re.search(r"\b(?:Scipy|External)OptimizerInterface\(\)$", path):
+            if path.endswith(("ScipyOptimizerInterface()", "ExternalOptimizerInterface()")):
                 found.add("scipy")
             elif bare.startswith(("local class ", "super ")):
                 owner = self.classes[int(bare.split()[-1])]
@@ -772,9 +811,9 @@ class Names:
                 found.add("keras")
             elif OPTIMIZER.match(bare):
                 found.add("v1")
-            elif FOREIGN.match(bare):
+            elif head(bare) in FOREIGN:
                 found.add("foreign")
-            elif re.search(r"enable_mixed_precision_graph_rewrite\(\)$", path):
+            elif path.endswith("enable_mixed_precision_graph_rewrite()"):
                 found.add("v1")
         for kind in ("scipy", "v1", "keras", "likely", "local", "foreign"):
             if kind in found:
@@ -823,10 +862,9 @@ class Look:
         self.names = Names(self.source.tree)
         self.whole, self.consumed, self.done = text, set(), set()
         self.overrides = "gradient_override_map" in text
-        self.tensorflow = bool(
-            re.search(r"\b(?:tensorflow|keras|horovod|tf_slim)\b|\btf\.\w|\bK\.", text)
-        )
-        self.off = re.search(r"\bdisable_(?:eager_execution|v2_behavior)\(\)", text)
+        known = ("tensorflow", "keras", "horovod", "tf_slim", "tf.", "K.")
+        self.tensorflow = any(word in text for word in known)
+        self.off = any(f"disable_{word}()" in text for word in ("eager_execution", "v2_behavior"))
         self.methods = {  # names that classes here give to methods of their own
             name
             for owner in self.names.classes
@@ -974,7 +1012,7 @@ class Look:
             return not words & {"name", "global_step"}
         given = site.node.args
         pairs = len(given) == 1 and not words and not isinstance(given[0], ast.Starred)
-        old = re.search(r"\.compute_gradients\(|\.gradients\(", self.whole)
+        old = ".compute_gradients(" in self.whole or ".gradients(" in self.whole
         return pairs and "GradientTape" in self.whole and not old
 
     def _mine(self, site, receiver, objects):
@@ -1035,11 +1073,16 @@ class Look:
         if method in ("get_gradients", "get_updates"):
             return bool(hint) and count >= 2
         if method == "apply_gradients":
-            old = GRAPH_FILE.search(self.whole) and "GradientTape" not in self.whole
+            old = self._of_graphs() and "GradientTape" not in self.whole
             owner = site.scope.owner()  # an optimizer that passes the call on to another
             old = old or (owner and self.names._class_kind(owner, 0) == "v1")
             return bool(hint and count and old)
         return bool(hint) and count >= 1
+
+    def _of_graphs(self):
+        """Tell whether this file builds graphs."""
+        words = any(word in self.whole for word in GRAPH_WORDS)
+        return words or re.search(r"train\.\w*Optimizer\b", self.whole) is not None
 
     @staticmethod
     def _guess(site):
@@ -1063,7 +1106,7 @@ class Look:
         if rule["id"] == "get_updates" and len(node.args) == 3:  # Keras 1
             names = ["params", "constraints", "loss"]
         start = self.source.offset(node)
-        site.name, spans = call_at(self.source.text, start, before)
+        site.name, spans = call_at(self.source.text, start, before, self.source.end(node))
         site.name = start if site.name is None else site.name
         site.start, result, position = start, {}, -skip
         site.end = self._end(start, spans)
@@ -1410,11 +1453,11 @@ class Look:
 
     def _words(self):
         text = self.source.original
-        starts = [0] + [found.end() for found in re.finditer("\n", text)]
+        starts = line_starts(text)
         chain = re.compile(r"((?:\)\s*\.\s*)?[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
         for a, b in self.source.left:
             code = list(text[a:b])
-            for kind, word, at, end in _with_comments(text[a:b]):
+            for kind, word, at, end in scan(text[a:b]):
                 if kind in ("string", "comment"):
                     code[at:end] = re.sub(r"[^\n]", " ", word)
             for found in chain.finditer("".join(code)):
@@ -1439,7 +1482,7 @@ class Look:
         if "anything" in rules:
             return rules["anything"]
         old = any(re.search(rf"\b{word}\s*=", rest) for word in OLD_WORDS)
-        hint = HINT.search(receiver.rsplit(".", 1)[-1]) and GRAPH_FILE.search(self.whole)
+        hint = HINT.search(receiver.rsplit(".", 1)[-1]) and self._of_graphs()
         return rules.get("optimizer") if old or hint else None
 
     def _add_words(self, rule, line, column, rest):
@@ -1499,7 +1542,7 @@ def find(text, path=""):
     Raises:
         ValueError: The text is that of a notebook that is none.
     """
-    if not (TRIGGER.search(text) or TRIGGER_K.search(text)):
+    if not triggers(text):
         return []
     if not path.endswith(".ipynb"):
         return Look(text, path).findings
