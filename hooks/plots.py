@@ -128,7 +128,8 @@ def picture(kind, names, **options):
     for shade, colour in ((INK, "currentColor"), *SHADES):
         svg = svg.replace(shade, colour)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1)
-    return f"<figure>{' '.join(svg.split())}</figure>"
+    # Its words are those of the outputs, which the search has.
+    return f"<figure data-search-exclude>{' '.join(svg.split())}</figure>"
 
 
 def on_page_markdown(markdown, page, config, files):
