@@ -326,7 +326,7 @@ class Text:
 
     def __init__(self, text):
         """Read `text`, mending what is not Python 3."""
-        self.text, self.how, self.left = text, "", []
+        self.text, self.given, self.how, self.left = text, text.split("\n"), "", []
         self.tree = None if len(text) > 20000 and self._dangerous(text) else parses(text)
         if self.tree is None and text.strip():
             self._mend()
@@ -467,6 +467,46 @@ class Text:
         if ahead.isascii() if hasattr(ahead, "isascii") else len(ahead.encode()) == len(ahead):
             return start + column
         return start + len(ahead.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
+
+    def under_tape(self, block, first, place, watch, new):
+        """Return a hunk that puts the statements from `first` to before `place` under a tape.
+
+        In the one at `place`, the text from `new[0]` to `new[1]` becomes `new[2]`. Where a line is
+        shared, or a string has several, the hunk is empty.
+        """
+        lines = self.text.split("\n")
+        rows = [one.lineno for one in block[: place + 2]] + [len(lines) + 1]
+        ends = [after - 1 for after in rows[1:]]
+        start, stop, call = rows[first], ends[place - 1], rows[place]
+        while stop > start and not re.match(r"[^\S\n]*[^\s#]", lines[stop - 1]):
+            stop -= 1
+        end, rest = self.place(new[1])[0], self.text[new[1] :]
+        indent = re.match(r"[ \t]*", lines[start - 1])[0]
+        begins = self.starts[start - 1]
+        words = list(scan(self.text, begins, self.starts[call - 1]))
+        tail = next((at for kind, word, at, _ in tokens(rest) if kind == "newline"), len(rest))
+        if (
+            len(set(rows[first : place + 2])) < len(rows[first : place + 2])
+            or any(kind == "string" and "\n" in word for kind, word, _, _ in words)
+            or any(len(indent) != one.col_offset for one in block[first : place + 1])
+            or self.place(new[0])[0] != call
+            or end > ends[place]
+            or lines[start - 1 : end] != self.given[start - 1 : end]  # mended
+        ):
+            return ""
+        step = "\t" if "\t" in indent else "    "
+        old, between, last = lines[start - 1 : stop], lines[stop : call - 1], lines[call - 1 : end]
+        column = new[0] - self.starts[call - 1]
+        changed = (lines[call - 1][:column] + new[2] + rest[:tail].split("\n")[0]).rstrip()
+        made = [indent + "with tf.GradientTape() as tape:"]
+        made += [indent + step + watch] if watch else []
+        made += [step + line if line.strip() else line for line in old]
+        body = ["-" + line for line in old] + ["+" + line for line in made]
+        body += [" " + line for line in between]
+        body += ["-" + line for line in last] + ["+" + changed]
+        count = end - start + 1
+        sizes = f"@@ -{start},{count} +{start},{count + len(made) - len(old) + 1 - len(last)} @@"
+        return "\n".join([sizes, *body])
 
     def place(self, offset):
         """Return line and column of an offset, both from 1."""
@@ -850,6 +890,16 @@ def index_of(node):
     return inner.value if type(inner).__name__ == "Index" else inner
 
 
+def is_zero(node):
+    """Tell whether a node is the number 0."""
+    return getattr(node, "value", getattr(node, "n", None)) == 0
+
+
+def is_none(node):
+    """Tell whether a node is None, of which a list is no argument for a tape."""
+    return type(node).__name__ in ("Constant", "NameConstant") and node.value is None
+
+
 # Looking: each site against the rules.
 
 
@@ -1183,7 +1233,8 @@ class Look:
     def _expression(self, rule, name, given, site):
         """Return an argument's text; what is a function there is called, as a tape needs."""
         text, node, _ = given[name]
-        if text == "…" or self._asks(node, site.scope):
+        refused = any(is_none(one) for one in getattr(node, "elts", ()))
+        if text == "…" or self._asks(node, site.scope) or refused:
             return ""
         if name not in ("loss", "var_list"):
             return text
@@ -1236,13 +1287,18 @@ class Look:
         """Return the decorators of a function."""
         return getattr(node, "decorator_list", [])
 
-    def _notes(self, rule, given, site):
-        """Return what else a reader of this call must know, and whether it is silent."""
+    def _notes(self, rule, given, site, listed):
+        """Return what else a reader of this call must know, and whether it is silent.
+
+        `listed` tells whether what to write asks for a list of one gradient.
+        """
         notes, silent = [], False
         notes += [f"what {name} holds is not visible" for name in given if name[0] == "*"]
         sources = given.get("xs") or given.get("variables") or given.get("params")
         bare = sources and not isinstance(sources[1], (ast.List, ast.Tuple, ast.ListComp, ast.Dict))
-        if bare and rule.get("code", "").startswith("tape.gradient"):
+        if listed:
+            notes.append("the list of one source gives a list of one gradient, as before")
+        elif bare and rule.get("code", "").startswith("tape.gradient"):
             up = site.parent
             if isinstance(up, ast.Subscript) and up.value is site.node:
                 sure = self._single(sources[1], site.scope)
@@ -1262,14 +1318,22 @@ class Look:
             notes.append("a gradient of a gradient needs two tapes, one inside the other")
         return notes, silent
 
-    def _of_replacement(self, site, rule, given):
+    def _of_replacement(self, site, rule, given, hunk):
         """Return what the replacement leaves to the reader."""
         notes = []
+        if hunk:
+            notes.append(
+                "look whether the way from the sources to the target starts under the tape"
+            )
+        if "tape.watch(" in hunk:
+            notes.append(
+                "tape.watch is for tensors; it refuses variables of Keras, so drop it there"
+            )
         made = "(" in self.source.text[site.start : site.name]
         if made and "{receiver}" in rule["code"] and self._receiver(site) == "optimizer":
             notes.append("make the optimizer once, before the first step")
         target = (given.get("ys") or given.get("loss") or given.get("output") or (0, None))[1]
-        if "tape." in rule["code"] and target is not None:
+        if "tape." in rule["code"] and target is not None and not hunk:
             if any(isinstance(one, ast.Call) for one in ast.walk(target)):
                 notes.append(
                     "compute the target inside the tape's block; outside, nothing records it"
@@ -1304,9 +1368,12 @@ class Look:
         self.done.add((line, column, rule["id"]))
         text = self.source.text
         arguments = self._verdicts(rule, given, site)
-        notes, silent = self._notes(rule, given, site)
         replacement = self._fill(site, rule, given) if "code" in rule else ""
-        notes += self._of_replacement(site, rule, given) if replacement else []
+        code, hunk = self._hunk(site, rule, given) if replacement else ("", "")
+        listed = hunk and code != replacement
+        replacement = code if hunk else replacement
+        notes, silent = self._notes(rule, given, site, listed)
+        notes += self._of_replacement(site, rule, given, hunk) if replacement else []
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1318,6 +1385,7 @@ class Look:
             "arguments": arguments,
             "write": rule["write"],
             "replacement": replacement,
+            "hunk": hunk,
             "notes": ([rule["says"]] if "says" in rule else []) + notes,
             "page": BASE + rule["page"],
             "certainty": "certain" if certain and not self.source.how == "words" else "likely",
@@ -1346,6 +1414,85 @@ class Look:
                     yield start, eaten, ""
                 else:
                     yield comma, end, ""
+
+    # A tape around the forward pass, where all of it stands in the block of the call.
+
+    def _hunk(self, site, rule, given):
+        """Return the call and a hunk of a patch that puts the forward pass under a tape.
+
+        Nothing is better than a hunk that leaves a part of the forward pass outside.
+        """
+        names = re.search(r"tape\.\w+\(\{(\w+)\}, \{(\w+)", rule.get("code", ""))
+        target, sources = (given.get(names and names[i], ("", None, None)) for i in (1, 2))
+        scope, node = site.scope, sources[1]
+        if (
+            self.source.how == "words"
+            or node is None
+            or not isinstance(target[1], ast.Name)
+            # What is left out of the call changes the nodes of a graph, at least.
+            or any("{" + name not in rule["code"] for name in given)
+            or not scope.find("tf")[0]
+        ):
+            return "", ""
+        listed = isinstance(node, (ast.List, ast.Tuple))
+        parts, kind = node.elts if listed else [node], self._sources(node, scope)
+        kind = kind or ("tensor" if self._unpacked(site) else "")
+        if rule["id"] in ("tf.gradients", "K.gradients") and kind == "tensor":
+            # They gave a list for one source, too.
+            given = dict(given, **{names[2]: ("[" + sources[0] + "]", node, None)})
+        code = self._fill(site, rule, given) if kind or listed else ""
+        block, place, around = block_at(self.source.tree, site.node)
+        each = [names_of(part)[0] for part in parts]
+        first = Forward(block[:place], around, target[0], each).first if code else None
+        inside = block[first:place] if first is not None else []
+        if (
+            not inside
+            or not all(self._early(name, scope) for name in free(inside))
+            or any(self._asks(one, scope) for one in inside)
+            or any(getattr(one, "id", "") == "tape" for one in ast.walk(around))
+        ):
+            return "", ""
+        # A variable that is not trainable is not recorded by itself.
+        watch = "" if kind == "variables" else f"tape.watch({sources[0]})"
+        new = (site.start, site.end, code)
+        return code, self.source.under_tape(block, first, place, watch, new)
+
+    @staticmethod
+    def _unpacked(site):
+        """Tell whether one gradient is taken from the list that a call gives."""
+        up = site.parent
+        if isinstance(up, ast.Subscript):
+            return up.value is site.node and is_zero(index_of(up))
+        target = getattr(up, "targets", [None])[0]
+        return isinstance(target, ast.Tuple) and len(target.elts) == 1
+
+    def _sources(self, node, scope, depth=0):
+        """Tell what sources are: one tensor or variable, variables, or, if unknown, nothing."""
+        several = ("variables", "weights", "trainable_variables", "trainable_weights")
+        if last_name(node) in several:
+            return "variables"
+        if isinstance(node, ast.Name) and depth < 4:
+            bound = scope.find(node.id)[0]
+            kinds = {self._sources(b[1], b[2], depth + 1) if b[0] == "value" else "" for b in bound}
+            return kinds.pop() if len(kinds) == 1 else ""
+        if self._single(node, scope):
+            return "tensor"
+        numbers = (ast.Mult, ast.Sub, ast.Div, ast.Pow, ast.MatMult)  # lists can be added
+        parts = ast.walk(node) if isinstance(node, ast.BinOp) else ()
+        return "tensor" if any(isinstance(one, numbers) for one in parts) else ""
+
+    def _early(self, name, scope):
+        """Tell whether a name was there before the forward pass: it cannot be a part of it."""
+        bound, where = scope.find(name)
+        if where is scope:
+            return True
+        return all(
+            what[0] != "value"
+            or what[1] is None
+            or type(what[1]).__name__ in ("Constant", "Num", "Str", "Lambda")
+            or last_name(getattr(what[1], "func", None))[:1].isupper()
+            for what in bound
+        )
 
     # Names that are not called.
 
@@ -1398,8 +1545,7 @@ class Look:
             return self._add(site, RULE["persistent tape asked inside its block"], {})
         up = site.parent
         if isinstance(up, ast.Subscript) and up.value is node and len(node.args) > 1:
-            index = getattr(index_of(up), "value", getattr(index_of(up), "n", None))
-            if index == 0 and self._single(node.args[1], site.scope):
+            if is_zero(index_of(up)) and self._single(node.args[1], site.scope):
                 self._add(site, RULE["leftover [0]"], {}, False)
         return None
 
@@ -1489,10 +1635,144 @@ class Look:
         call = rest.split("\n")[0].strip()[:100]
         found = {"path": self.path, "line": line, "column": column, "rule": rule["id"]}
         found.update(call=call, verdict=rule["verdict"], arguments=[], write=rule["write"])
-        found.update(replacement="", notes=[rule["says"]] if "says" in rule else [])
+        found.update(replacement="", hunk="", notes=[rule["says"]] if "says" in rule else [])
         found.update(page=BASE + rule["page"], certainty="likely", trap=bool(rule.get("trap")))
         found.update(silent=bool(rule.get("silent")), works="", how="words")
         self.findings.append(found)
+
+
+def block_at(tree, node):
+    """Return the statements among which `node` stands, its place, and all around them."""
+    around, place = tree, None
+    block = tree.body
+    while True:
+        place, end = 0, len(block)
+        while end - place > 1:  # bisect takes no key before Python 3.10
+            middle = (place + end) // 2
+            place, end = (middle, end) if block[middle].lineno <= node.lineno else (place, middle)
+        statement = block[place]
+        inner = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
+        inner += [handler.body for handler in getattr(statement, "handlers", [])]
+        inner = [one for one in inner if isinstance(one, list) and one[:1]]
+        inner = [one for one in inner if one[0].lineno <= node.lineno]
+        if not inner:
+            return block, place, around
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            around = statement
+        block = max(inner, key=lambda one: one[0].lineno)
+
+
+def names_of(node):
+    """Return the names that a part of the tree reads, and those that it binds or changes."""
+    if not hasattr(node, "known"):  # each call behind a statement asks for it
+        node.known = _names_of(node)
+    return node.known
+
+
+def _names_of(node):
+    reads, binds = set(), set()
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    for one in ast.walk(node):
+        inner = one
+        while isinstance(inner, (ast.Attribute, ast.Subscript)):
+            inner = inner.value
+        name = getattr(inner, "id", "")
+        if isinstance(one, ast.Name):
+            (reads if isinstance(one.ctx, ast.Load) else binds).add(name)
+        elif isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            binds.add(one.name)
+        elif isinstance(one, ast.AugAssign):
+            reads.add(getattr(one.target, "id", name))
+        elif isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load):
+            binds.add(name)  # a part of it is changed
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            while isinstance(inner, (ast.Expr, ast.Call, ast.Attribute, ast.Subscript)):
+                inner = getattr(inner, "func", getattr(inner, "value", None))
+            binds.add(getattr(inner, "id", ""))  # as list.append does
+        if isinstance(one, ast.Attribute) and name in ("self", "cls") and id(one) not in called:
+            reads.add("self.")  # what an object holds may be a part of the forward pass
+    return reads, binds
+
+
+def free(statements):
+    """Return the names that statements read and do not bind."""
+    parts = [names_of(one) for one in statements]
+    return set().union(*(reads for reads, _ in parts)) - set().union(*(binds for _, binds in parts))
+
+
+FAR = 300  # so many statements may stand in a block, or a long file takes too long
+ENDS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.ClassDef)
+# What these do is not seen by a tape around them, or not by one in a graph of TensorFlow 1.
+AWAY = set("run experimental_run_v2 eval numpy while_loop cond case scan map_fn".split())
+
+
+class Forward:
+    """The statements before a call that lead from its sources to its target."""
+
+    def __init__(self, before, around, target, each):
+        """Look at the statements `before` a call; `each` has the names of each source."""
+        self.before, self.around, self.each = before, around, each
+        self.sources, self.needed = set().union(*each), {target}
+        self.first = None
+        if len(before) <= FAR and len(around.body) <= FAR:
+            self.first = self._start()
+        if self.first is not None and (
+            not self.sources
+            or not self.sources <= self.needed
+            or "self." in self.needed | self.sources
+            or self._one_from_another()
+            or self._leaves()
+            or self._elsewhere() & (self.needed - self.sources)
+        ):
+            self.first = None
+
+    def _start(self):
+        """Return the number of the first statement, going back to where a source is made."""
+        first = None
+        for number in range(len(self.before) - 1, -1, -1):
+            reads, binds = names_of(self.before[number])
+            if binds & self.sources:
+                return None if binds & (self.needed - self.sources) else first
+            if binds & self.needed:
+                self.needed |= reads
+                first = number
+        return first
+
+    def _one_from_another(self):
+        """Tell whether one source is computed from another, outside the tape."""
+        for names in self.each if len(self.each) > 1 else ():
+            known = set(names)
+            for one in reversed(self.before):
+                reads, binds = names_of(one)
+                known |= reads if binds & known else set()
+            if len([1 for other in self.each if other & known]) > 1:
+                return True
+        return False
+
+    def _leaves(self):
+        """Tell whether the statements leave the block, or TensorFlow."""
+        for one in self.before[self.first :]:
+            for part in ast.walk(one):
+                called = last_name(part.func) if isinstance(part, ast.Call) else ""
+                if isinstance(part, ENDS) or called in AWAY:
+                    return True
+        return False
+
+    def _elsewhere(self):
+        """Return the names that are bound around the statements, but not by them."""
+        mine, found, stack = set(map(id, self.before)), set(), list(self.around.body)
+        while stack:
+            one = stack.pop()
+            if id(one) in mine:
+                continue
+            if isinstance(one, (ast.stmt, ast.expr)) and not hasattr(one, "body"):
+                found |= names_of(one)[1]
+            elif isinstance(one, (ast.For, ast.AsyncFor)):
+                found |= names_of(one.target)[1]
+            elif isinstance(one, (ast.With, ast.AsyncWith)):
+                found |= set().union(*(names_of(item)[1] for item in one.items))
+            stack += ast.iter_child_nodes(one)
+        return found
 
 
 def last_name(node):
@@ -1536,6 +1816,16 @@ def notebook(text):
     return "\n".join(lines) + "\n", places
 
 
+def in_cell(hunk, places):
+    """Return a hunk with the numbers of its cell's lines; one over two cells is none."""
+    sizes = re.match(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@", hunk)
+    if not sizes:
+        return ""
+    start, old, new = map(int, sizes.groups())
+    (_, first, line), (_, last, _) = places[start - 1], places[start + old - 2]
+    return f"@@ -{line},{old} +{line},{new} @@{hunk[sizes.end() :]}" if first == last else ""
+
+
 def find(text, path=""):
     """Return the findings in the text of a file, in the order of their lines.
 
@@ -1553,7 +1843,7 @@ def find(text, path=""):
     findings = Look(code, path).findings
     for found in findings:
         line, cell, inner = places[min(found["line"], len(places)) - 1]
-        found.update(line=line, cell=cell, cell_line=inner)
+        found.update(line=line, cell=cell, cell_line=inner, hunk=in_cell(found["hunk"], places))
         found.pop("edits", None)
     return findings
 
@@ -1657,6 +1947,7 @@ def as_text(findings, colour):
         head = [dye("1", where), dye(hues[found["verdict"]], verdict), ", ".join(marks)]
         lines += ["  ".join(head), "    " + found["call"]]
         lines.append("    write: " + (found["replacement"] or plain(found["write"])))
+        lines += ["      " + line for line in found["hunk"].split("\n") if line]
         for one in found["arguments"]:
             says = [dye(hues[one["verdict"]], one["verdict"]), plain(one["write"])]
             says += [one["says"]] if "says" in one else []

