@@ -2168,7 +2168,7 @@ def main(arguments=None):
         done = mend(path, found, source, asked.diff) if source and (asked.fix or asked.diff) else ""
         for said_of_it in filter(None, [message, done]):
             print(f"{path}: {said_of_it}", file=sys.stderr)
-        findings += found
+        findings += looked(path)[0] if done == "changed" else found  # what is left to do
     for found in findings:
         found.pop("edits", None)
     report(asked, findings, len(paths))

@@ -557,7 +557,8 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "+g = tape.gradient(target=y, sources=x, output_gradients=v" in shown
     assert file.read_bytes() == old.encode("latin-1")
-    main([str(file), "--fix"])
+    assert main([str(file), "--fix"]) == 1  # what is left to do
+    assert capsys.readouterr().out.startswith(f"{file}:8:5  trap  likely\n")
     got = file.read_bytes().decode("latin-1")
     assert "target=y, sources=x, output_gradients=v" in got and "# weights" in got
     assert "other_tape.gradient(y, x, grad_ys=v)" in got and "stop_gradients=x" in got
@@ -587,7 +588,7 @@ def test_fix_keeps_bytes_and_mode(tmp_path, encoding, end):
     file.chmod(0o755)
     link.symlink_to(file)
     for _ in range(2):
-        main([str(link), "--fix"])
+        assert main([str(link), "--fix"]) == 0
         assert file.read_bytes().decode(encoding) == (cookie + AFTER.rstrip()).replace("\n", end)
     assert link.is_symlink() and file.stat().st_mode & 0o777 == 0o755
 
