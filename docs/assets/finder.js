@@ -10,10 +10,10 @@ self.take = (pattern) => {
   const translated = pattern
     .replaceAll("(?P<", "(?<")
     .replaceAll("\\#", "#")
-    .replaceAll("[^\\W\\d]", `(?!\\p{Nd})[${word}]`)
+    .replaceAll("[^\\W\\d]", `(?!\\p{Decimal_Number})[${word}]`)
     .replaceAll("[\\w.]", `[${word}.]`)
     .replaceAll("\\w", `[${word}]`)
-    .replaceAll("\\d", "\\p{Nd}");
+    .replaceAll("\\d", "\\p{Decimal_Number}");
   token = new RegExp(translated, "gsu");
 };
 // Kind, text, start and end of each token; Python counts two surrogates as one.
