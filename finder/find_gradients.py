@@ -1327,7 +1327,7 @@ class Look:
             )
         if "tape.watch(" in hunk:
             notes.append(
-                "tape.watch is for tensors; it refuses variables of Keras, so drop it there"
+                "`tape.watch` refuses variables of Keras, which need none: leave it out for them"
             )
         made = "(" in self.source.text[site.start : site.name]
         if made and "{receiver}" in rule["code"] and self._receiver(site) == "optimizer":
