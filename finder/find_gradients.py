@@ -9,6 +9,7 @@ first (Python 2, notebooks), or searched for names where that fails; both are sa
 
 import ast
 import bisect
+import builtins
 import json
 import re
 import sys
@@ -59,10 +60,23 @@ KERAS_OPTIMIZER = re.compile(
     r"|^tf\.optimizers\."
 )
 HINT = re.compile(r"opt|train|solver|adam|sgd|rmsprop|momentum|learner|descent", re.I)
+LOOPS = "while_loop map_fn cond case scan foldl foldr dynamic_rnn Defun".split()
+LOOP = re.compile(r"\b(?:\w*dynamic_rnn|{})\b".format("|".join(LOOPS)))
 GRAPH_WORDS = ("placeholder(", "Session(", "get_collection(", "tf.contrib", "global_step")
 SINGLE = re.compile(
     r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
 )
+FROM_OUTSIDE = [
+    "look whether the way from the sources to the target starts under the tape",
+    "`tape.watch` refuses variables of Keras, which need none: leave it out for them",
+]
+# What gives a tensor on which nothing can depend yet; tf.cast, say, may give its argument.
+NEW = re.compile(
+    r"tf\.(?:math\.|linalg\.|nn\.)?(?:Variable|placeholder|constant|zeros|ones|zeros_like|ones_like"
+    r"|random\.\w+|random_\w+|identity|stop_gradient|reshape|concat|stack|transpose|expand_dims"
+    r"|squeeze|tile|gather|matmul|add|subtract|multiply|divide|exp|sqrt|square|tanh|sigmoid"
+    r"|clip_by_value)\(\)$"
+).match
 OLD_WORDS = {"global_step", "var_list", "grad_loss", "gate_gradients", "aggregation_method"}
 OLD_WORDS |= {"colocate_gradients_with_ops"}
 
@@ -489,6 +503,9 @@ class Text:
             len(set(rows[first : place + 2])) < len(rows[first : place + 2])
             or any(kind == "string" and "\n" in word for kind, word, _, _ in words)
             or any(len(indent) != one.col_offset for one in block[first : place + 1])
+            or len(set(indent)) > 1
+            or (start > 1 and lines[start - 2].endswith("\\"))
+            or any(one[0] == "comment" for one in scan(self.text, *new[:2]))
             or self.place(new[0])[0] != call
             or end > ends[place]
             or lines[start - 1 : end] != self.given[start - 1 : end]  # mended
@@ -497,7 +514,8 @@ class Text:
         step = "\t" if "\t" in indent else "    "
         old, between, last = lines[start - 1 : stop], lines[stop : call - 1], lines[call - 1 : end]
         column = new[0] - self.starts[call - 1]
-        changed = (lines[call - 1][:column] + new[2] + rest[:tail].split("\n")[0]).rstrip()
+        ending = rest[:tail].split("\n")[0]
+        changed = lines[call - 1][:column] + new[2] + (ending if ending.strip() else "")
         made = [indent + "with tf.GradientTape() as tape:"]
         made += [indent + step + watch] if watch else []
         made += [step + line if line.strip() else line for line in old]
@@ -922,6 +940,10 @@ class Look:
             for name in owner.names
         }
         self.functions = self._functions()
+        # Whether this file does what a tape in it may not follow.
+        graphs = any(word in text for word in ("compat.v1", "disable_v2", "Session("))
+        loops = graphs and any(word in text for word in LOOPS) and LOOP.search(text)
+        self.shut = self.overrides or loops
         for site in self.names.sites:
             getattr(self, "_" + type(site.node).__name__.lower())(site)
         for site in self.names.blocks:
@@ -1321,14 +1343,6 @@ class Look:
     def _of_replacement(self, site, rule, given, hunk):
         """Return what the replacement leaves to the reader."""
         notes = []
-        if hunk:
-            notes.append(
-                "look whether the way from the sources to the target starts under the tape"
-            )
-        if "tape.watch(" in hunk:
-            notes.append(
-                "`tape.watch` refuses variables of Keras, which need none: leave it out for them"
-            )
         made = "(" in self.source.text[site.start : site.name]
         if made and "{receiver}" in rule["code"] and self._receiver(site) == "optimizer":
             notes.append("make the optimizer once, before the first step")
@@ -1369,11 +1383,12 @@ class Look:
         text = self.source.text
         arguments = self._verdicts(rule, given, site)
         replacement = self._fill(site, rule, given) if "code" in rule else ""
-        code, hunk = self._hunk(site, rule, given) if replacement else ("", "")
+        code, hunk, made = self._hunk(site, rule, given) if replacement else ("", "", True)
         listed = hunk and code != replacement
         replacement = code if hunk else replacement
         notes, silent = self._notes(rule, given, site, listed)
         notes += self._of_replacement(site, rule, given, hunk) if replacement else []
+        notes += [] if made else FROM_OUTSIDE
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1418,81 +1433,63 @@ class Look:
     # A tape around the forward pass, where all of it stands in the block of the call.
 
     def _hunk(self, site, rule, given):
-        """Return the call and a hunk of a patch that puts the forward pass under a tape.
+        """Return the call, a hunk of a patch that puts the forward pass under a tape, and a truth.
 
-        Nothing is better than a hunk that leaves a part of the forward pass outside.
+        Nothing is better than a hunk that leaves a part of the forward pass outside. The truth is
+        that nobody but this block can have computed anything from the sources.
         """
-        names = re.search(r"tape\.\w+\(\{(\w+)\}, \{(\w+)", rule.get("code", ""))
-        target, sources = (given.get(names and names[i], ("", None, None)) for i in (1, 2))
-        scope, node = site.scope, sources[1]
+        if rule["id"] not in ("tf.gradients", "K.gradients", "parallel_for jacobian"):
+            return "", "", True
+        names = re.search(r"\(\{(\w+)\}, \{(\w+)", rule["code"])
+        target, sources = (given.get(names[place], ("", None, None)) for place in (1, 2))
+        node, scope = sources[1], site.scope
+        parts = node.elts if isinstance(node, ast.List) else [node]
         if (
             self.source.how == "words"
-            or node is None
-            or not isinstance(target[1], ast.Name)
+            or self.shut
+            or not (parts and all(isinstance(one, ast.Name) for one in [target[1], *parts]))
             # What is left out of the call changes the nodes of a graph, at least.
             or any("{" + name not in rule["code"] for name in given)
             or not scope.find("tf")[0]
         ):
-            return "", ""
-        listed = isinstance(node, (ast.List, ast.Tuple))
-        parts, kind = node.elts if listed else [node], self._sources(node, scope)
-        kind = kind or ("tensor" if self._unpacked(site) else "")
-        if rule["id"] in ("tf.gradients", "K.gradients") and kind == "tensor":
-            # They gave a list for one source, too.
-            given = dict(given, **{names[2]: ("[" + sources[0] + "]", node, None)})
-        code = self._fill(site, rule, given) if kind or listed else ""
-        block, place, around = block_at(self.source.tree, site.node)
-        each = [names_of(part)[0] for part in parts]
-        first = Forward(block[:place], around, target[0], each).first if code else None
-        inside = block[first:place] if first is not None else []
+            return "", "", True
+        block, place, around, outermost = block_at(self.source.tree, site.node)
+        way = Forward(block, place, around, target[0], [one.id for one in parts])
+        first, bare = way.first, node is parts[0]
         if (
-            not inside
-            or not all(self._early(name, scope) for name in free(inside))
-            or any(self._asks(one, scope) for one in inside)
-            or any(getattr(one, "id", "") == "tape" for one in ast.walk(around))
+            first is None
+            or ((bare or way.made) and not all(self._tensor(one, scope) for one in parts))
+            or any(self._asks(one, scope) for one in block[first:place])
+            or any("tape" in (getattr(o, "id", ""), getattr(o, "arg", "")) for o in outermost)
+            or not all(self._early(name, scope) for name in way.free)
         ):
-            return "", ""
-        # A variable that is not trainable is not recorded by itself.
-        watch = "" if kind == "variables" else f"tape.watch({sources[0]})"
+            return "", "", True
+        if bare and rule["id"] != "parallel_for jacobian":
+            # It gave a list for one source, too.
+            given = dict(given, **{names[2]: ("[" + sources[0] + "]", node, None)})
+        code = self._fill(site, rule, given)
         new = (site.start, site.end, code)
-        return code, self.source.under_tape(block, first, place, watch, new)
-
-    @staticmethod
-    def _unpacked(site):
-        """Tell whether one gradient is taken from the list that a call gives."""
-        up = site.parent
-        if isinstance(up, ast.Subscript):
-            return up.value is site.node and is_zero(index_of(up))
-        target = getattr(up, "targets", [None])[0]
-        return isinstance(target, ast.Tuple) and len(target.elts) == 1
-
-    def _sources(self, node, scope, depth=0):
-        """Tell what sources are: one tensor or variable, variables, or, if unknown, nothing."""
-        several = ("variables", "weights", "trainable_variables", "trainable_weights")
-        if last_name(node) in several:
-            return "variables"
-        if isinstance(node, ast.Name) and depth < 4:
-            bound = scope.find(node.id)[0]
-            kinds = {self._sources(b[1], b[2], depth + 1) if b[0] == "value" else "" for b in bound}
-            return kinds.pop() if len(kinds) == 1 else ""
-        if self._single(node, scope):
-            return "tensor"
-        numbers = (ast.Mult, ast.Sub, ast.Div, ast.Pow, ast.MatMult)  # lists can be added
-        parts = ast.walk(node) if isinstance(node, ast.BinOp) else ()
-        return "tensor" if any(isinstance(one, numbers) for one in parts) else ""
+        watch = f"tape.watch({sources[0]})"  # a variable may be one that is not trainable
+        hunk = code and self.source.under_tape(block, first, place, watch, new)
+        return code, hunk, way.made or not hunk
 
     def _early(self, name, scope):
-        """Tell whether a name was there before the forward pass: it cannot be a part of it."""
+        """Tell whether a name cannot hold what depends on an argument."""
         bound, where = scope.find(name)
+        plain = ("Constant", "Num", "Str", "NameConstant")
+        if where is None:
+            return hasattr(builtins, name)
+        kinds = {b[0] if b[0] != "value" else type(b[1]).__name__ for b in bound}
         if where is scope:
-            return True
-        return all(
-            what[0] != "value"
-            or what[1] is None
-            or type(what[1]).__name__ in ("Constant", "Num", "Str", "Lambda")
-            or last_name(getattr(what[1], "func", None))[:1].isupper()
-            for what in bound
-        )
+            return "path" not in kinds
+        return bool(kinds) and where.parent is None and kinds <= {"def", "class", *plain}
+
+    def _tensor(self, node, scope):
+        """Tell whether a name is one new tensor for certain: of arithmetic, or of a known call."""
+        bound = scope.find(node.id)[0]
+        value = bound[0][1] if len(bound) == 1 and bound[0][0] == "value" else None
+        paths = self.names.paths(value, scope)
+        return is_number(value) or (bool(paths) and all(map(NEW, paths)))
 
     # Names that are not called.
 
@@ -1642,8 +1639,11 @@ class Look:
 
 
 def block_at(tree, node):
-    """Return the statements among which `node` stands, its place, and all around them."""
-    around, place = tree, None
+    """Return the statements among which `node` stands, its place, and what is around them.
+
+    That is the function, or the tree; and the nodes of the outermost function.
+    """
+    around = outermost = tree
     block = tree.body
     while True:
         place, end = 0, len(block)
@@ -1656,123 +1656,148 @@ def block_at(tree, node):
         inner = [one for one in inner if isinstance(one, list) and one[:1]]
         inner = [one for one in inner if one[0].lineno <= node.lineno]
         if not inner:
-            return block, place, around
+            return block, place, around, ast.walk(outermost)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             around = statement
+            outermost = statement if outermost is tree else outermost
         block = max(inner, key=lambda one: one[0].lineno)
 
 
-def names_of(node):
-    """Return the names that a part of the tree reads, and those that it binds or changes."""
-    if not hasattr(node, "known"):  # each call behind a statement asks for it
-        node.known = _names_of(node)
-    return node.known
+def is_number(node):
+    """Tell whether an expression is arithmetic: lists can only be added, or repeated."""
+    if not isinstance(node, ast.BinOp):
+        return False
+    if isinstance(node.op, ast.Add):
+        return is_number(node.left) or is_number(node.right)
+    lists = (ast.List, ast.ListComp, ast.Tuple)
+    return isinstance(node.op, (ast.Mult, ast.Sub, ast.Div, ast.Pow, ast.MatMult)) and not (
+        isinstance(node.left, lists) or isinstance(node.right, lists)
+    )
 
 
-def _names_of(node):
-    reads, binds = set(), set()
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+def here(statements):
+    """Yield the nodes of statements, but not those of functions in them."""
+    stack = list(statements)
+    while stack:
+        one = stack.pop()
+        yield one
+        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            stack += ast.iter_child_nodes(one)
+
+
+def reads(statement):
+    """Return the names that a statement reads."""
+    names = (one for one in ast.walk(statement) if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(one.ctx, ast.Load)}
+
+
+def binds(node):
+    """Return each name that is bound anywhere in a node, as often as it is."""
+    found = []
     for one in ast.walk(node):
-        inner = one
-        while isinstance(inner, (ast.Attribute, ast.Subscript)):
-            inner = inner.value
-        name = getattr(inner, "id", "")
-        if isinstance(one, ast.Name):
-            (reads if isinstance(one.ctx, ast.Load) else binds).add(name)
-        elif isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            binds.add(one.name)
-        elif isinstance(one, ast.AugAssign):
-            reads.add(getattr(one.target, "id", name))
-        elif isinstance(one, (ast.Attribute, ast.Subscript)) and not isinstance(one.ctx, ast.Load):
-            binds.add(name)  # a part of it is changed
-        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
-            while isinstance(inner, (ast.Expr, ast.Call, ast.Attribute, ast.Subscript)):
-                inner = getattr(inner, "func", getattr(inner, "value", None))
-            binds.add(getattr(inner, "id", ""))  # as list.append does
-        if isinstance(one, ast.Attribute) and name in ("self", "cls") and id(one) not in called:
-            reads.add("self.")  # what an object holds may be a part of the forward pass
-    return reads, binds
-
-
-def free(statements):
-    """Return the names that statements read and do not bind."""
-    parts = [names_of(one) for one in statements]
-    return set().union(*(reads for reads, _ in parts)) - set().union(*(binds for _, binds in parts))
+        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
+            found.append(one.id)
+        elif isinstance(one, ast.arg):
+            found.append(one.arg)
+        elif isinstance(one, ast.alias):
+            found.append((one.asname or one.name).split(".")[0])
+        elif isinstance(one, (ast.Global, ast.Nonlocal)):
+            found += one.names * 2
+        elif one is not node and isinstance(getattr(one, "name", None), str):
+            found.append(one.name)  # functions, classes, exceptions, patterns
+    return found
 
 
 FAR = 300  # so many statements may stand in a block, or a long file takes too long
-ENDS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.ClassDef)
-# What these do is not seen by a tape around them, or not by one in a graph of TensorFlow 1.
-AWAY = set("run experimental_run_v2 eval numpy while_loop cond case scan map_fn".split())
+ENDS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.ClassDef, ast.Delete)
+# A tape sees nothing of what is computed by the first, and not what variables held before the last.
+AWAY = re.compile(r"(?:run|experimental_run_v2|eval|numpy|exec|assign\w*|scatter\w*)$")
+# An argument of this name may have been computed from another one.
+LATER = re.compile(r"self$|cls$|logit|pred|out|score|loss|cost|hidden|feat|embed|state|grad", re.I)
+HOLDS = {"losses", "get_total_loss", "get_losses", "get_collection", "updates", "getattr"}
+HOLDS |= {"get_tensor_by_name", "get_operation_by_name", "locals", "globals", "vars"}
 
 
 class Forward:
-    """The statements before a call that lead from its sources to its target."""
+    """The statements before a call that lead from its sources to its target.
 
-    def __init__(self, before, around, target, each):
-        """Look at the statements `before` a call; `each` has the names of each source."""
-        self.before, self.around, self.each = before, around, each
-        self.sources, self.needed = set().union(*each), {target}
-        self.first = None
-        if len(before) <= FAR and len(around.body) <= FAR:
-            self.first = self._start()
-        if self.first is not None and (
-            not self.sources
-            or not self.sources <= self.needed
-            or "self." in self.needed | self.sources
-            or self._one_from_another()
-            or self._leaves()
-            or self._elsewhere() & (self.needed - self.sources)
-        ):
-            self.first = None
+    `first` is the number of the first one in the block, or None. What depends on a source that is
+    `made` in the block can only come after it. On a source that is a parameter, something may
+    depend that the caller computed: `free` are the names that may hold it.
+    """
 
-    def _start(self):
-        """Return the number of the first statement, going back to where a source is made."""
-        first = None
-        for number in range(len(self.before) - 1, -1, -1):
-            reads, binds = names_of(self.before[number])
-            if binds & self.sources:
-                return None if binds & (self.needed - self.sources) else first
-            if binds & self.needed:
-                self.needed |= reads
-                first = number
-        return first
+    def __init__(self, block, place, around, target, sources):
+        """Look at the statements of `block` up to the call at `place`, `around` which all is."""
+        self.first, self.made, self.free = None, False, set()
+        self.around, self.sources = around, sources
+        self.call, before = block[place], block[:place]
+        if max(place, len(around.body)) > FAR or not self._is_plain(block):
+            return
+        start = self._start(before)
+        self.made = bool(start)
+        used = [number for number, one in enumerate(before) if reads(one) & set(sources)]
+        if start is None or not used or used[0] < start:
+            return
+        inside = before[used[0] :]
+        made = set().union(*map(set, map(binds, inside)))
+        if target in made and not self._leaves(inside) and self._is_whole(inside, made, start):
+            self.first = used[0]
 
-    def _one_from_another(self):
-        """Tell whether one source is computed from another, outside the tape."""
-        for names in self.each if len(self.each) > 1 else ():
-            known = set(names)
-            for one in reversed(self.before):
-                reads, binds = names_of(one)
-                known |= reads if binds & known else set()
-            if len([1 for other in self.each if other & known]) > 1:
-                return True
-        return False
+    def _is_plain(self, block):
+        """Tell whether the call is computed once, where it stands."""
+        loops = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp)
+        kinds = {type(one) for one in ast.walk(self.call)}
+        simple = isinstance(self.call, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return))
+        named = any(kind.__name__ == "NamedExpr" for kind in kinds)
+        return simple and not named and not kinds & set(loops)
 
-    def _leaves(self):
-        """Tell whether the statements leave the block, or TensorFlow."""
-        for one in self.before[self.first :]:
+    def _start(self, before):
+        """Return the number of the statement behind those that make the sources, or None."""
+        bound = binds(self.around)
+        if any(bound.count(name) != 1 for name in self.sources):
+            return None
+        born = {}
+        for number, one in enumerate(before):
+            if isinstance(one, ast.Assign) and len(one.targets) == 1:
+                born[getattr(one.targets[0], "id", "")] = number
+        places = [born.get(name, -1) for name in self.sources]
+        if min(places) < 0:
+            given = getattr(self.around, "args", None)
+            mine = given and {one.arg for one in given.args} >= set(self.sources)
+            return 0 if mine and before and before[0] is self.around.body[0] else None
+        # One source may not be computed from another outside the tape.
+        between = before[min(places) + 1 : max(places) + 1]
+        return None if set().union(*map(reads, between)) & set(self.sources) else max(places) + 1
+
+    @staticmethod
+    def _leaves(inside):
+        """Tell whether statements leave the block, or TensorFlow."""
+        for one in inside:
             for part in ast.walk(one):
                 called = last_name(part.func) if isinstance(part, ast.Call) else ""
-                if isinstance(part, ENDS) or called in AWAY:
+                if AWAY.match(called) or getattr(part, "decorator_list", []):
                     return True
-        return False
+        return any(isinstance(part, (*ENDS, ast.Global, ast.Nonlocal)) for part in here(inside))
 
-    def _elsewhere(self):
-        """Return the names that are bound around the statements, but not by them."""
-        mine, found, stack = set(map(id, self.before)), set(), list(self.around.body)
-        while stack:
-            one = stack.pop()
-            if id(one) in mine:
-                continue
-            if isinstance(one, (ast.stmt, ast.expr)) and not hasattr(one, "body"):
-                found |= names_of(one)[1]
-            elif isinstance(one, (ast.For, ast.AsyncFor)):
-                found |= names_of(one.target)[1]
-            elif isinstance(one, (ast.With, ast.AsyncWith)):
-                found |= set().union(*(names_of(item)[1] for item in one.items))
-            stack += ast.iter_child_nodes(one)
-        return found
+    def _is_whole(self, inside, made, start):
+        """Tell whether nothing that the caller computed from a source can be in the way."""
+        if start:
+            return True
+        if not isinstance(self.around, ast.FunctionDef):
+            return False
+        names = set().union(*map(reads, inside)) - made - set(self.sources)
+        parts = [part for one in inside for part in ast.walk(one)]
+        used = {id(one.func) for one in parts if isinstance(one, ast.Call)}
+        used |= {id(one.value) for one in parts if isinstance(one, ast.Attribute)}
+        values = {one.id for one in parts if isinstance(one, ast.Name) and id(one) not in used}
+        self.free = names & values  # not what is called, or a module
+        words = {getattr(one, "attr", getattr(one, "id", "")) for one in parts}
+        mutable = self.around.args.defaults + self.around.args.kw_defaults
+        return (
+            not any(LATER.search(name) for name in names)
+            and not words & HOLDS
+            and not any(isinstance(one, ast.Call) for one in mutable)
+        )
 
 
 def last_name(node):
@@ -1823,7 +1848,9 @@ def in_cell(hunk, places):
         return ""
     start, old, new = map(int, sizes.groups())
     (_, first, line), (_, last, _) = places[start - 1], places[start + old - 2]
-    return f"@@ -{line},{old} +{line},{new} @@{hunk[sizes.end() :]}" if first == last else ""
+    if first != last or re.search(r"\n[-+ ]\s*pass(?=\n)", hunk):  # perhaps a magic
+        return ""
+    return f"@@ -{line},{old} +{line},{new} @@{hunk[sizes.end() :]}"
 
 
 def find(text, path=""):
