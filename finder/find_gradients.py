@@ -9,7 +9,6 @@ first (Python 2, notebooks), or searched for names where that fails; both are sa
 
 import ast
 import bisect
-import builtins
 import json
 import re
 import sys
@@ -60,22 +59,23 @@ KERAS_OPTIMIZER = re.compile(
     r"|^tf\.optimizers\."
 )
 HINT = re.compile(r"opt|train|solver|adam|sgd|rmsprop|momentum|learner|descent", re.I)
-LOOPS = "while_loop map_fn cond case scan foldl foldr dynamic_rnn Defun".split()
-LOOP = re.compile(r"\b(?:\w*dynamic_rnn|{})\b".format("|".join(LOOPS)))
+LOOPS = (
+    "while_loop map_fn cond case scan foldl foldr Defun RNN rnn LSTM GRU dynamic_decode expm "
+    "import_graph_def import_meta_graph create_op stop_recording caching_device"
+).split()
+LOOP = re.compile(r"\b(?:\w*(?:RNN|rnn|LSTM|GRU)\w*|{})\b".format("|".join(LOOPS)))
 GRAPH_WORDS = ("placeholder(", "Session(", "get_collection(", "tf.contrib", "global_step")
 SINGLE = re.compile(
     r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
 )
-FROM_OUTSIDE = [
-    "look whether the way from the sources to the target starts under the tape",
-    "`tape.watch` refuses variables of Keras, which need none: leave it out for them",
-]
+# With these, a function is not what it seems once a tape is in it.
+NAMES_ALL = {"tape", "locals", "vars", "dir"}
 # What gives a tensor on which nothing can depend yet; tf.cast, say, may give its argument.
 NEW = re.compile(
     r"tf\.(?:math\.|linalg\.|nn\.)?(?:Variable|placeholder|constant|zeros|ones|zeros_like|ones_like"
     r"|random\.\w+|random_\w+|identity|stop_gradient|reshape|concat|stack|transpose|expand_dims"
     r"|squeeze|tile|gather|matmul|add|subtract|multiply|divide|exp|sqrt|square|tanh|sigmoid"
-    r"|clip_by_value)\(\)$"
+    r"|clip_by_value)$"
 ).match
 OLD_WORDS = {"global_step", "var_list", "grad_loss", "gate_gradients", "aggregation_method"}
 OLD_WORDS |= {"colocate_gradients_with_ops"}
@@ -940,10 +940,9 @@ class Look:
             for name in owner.names
         }
         self.functions = self._functions()
-        # Whether this file does what a tape in it may not follow.
-        graphs = any(word in text for word in ("compat.v1", "disable_v2", "Session("))
-        loops = graphs and any(word in text for word in LOOPS) and LOOP.search(text)
-        self.shut = self.overrides or loops
+        # Whether this file does what a tape may not follow, in a graph of TensorFlow 1 at least.
+        self.shut = self.overrides or (any(word in text for word in LOOPS) and LOOP.search(text))
+        self.asking = None
         for site in self.names.sites:
             getattr(self, "_" + type(site.node).__name__.lower())(site)
         for site in self.names.blocks:
@@ -1383,12 +1382,11 @@ class Look:
         text = self.source.text
         arguments = self._verdicts(rule, given, site)
         replacement = self._fill(site, rule, given) if "code" in rule else ""
-        code, hunk, made = self._hunk(site, rule, given) if replacement else ("", "", True)
+        code, hunk = self._hunk(site, rule, given) if replacement else ("", "")
         listed = hunk and code != replacement
         replacement = code if hunk else replacement
         notes, silent = self._notes(rule, given, site, listed)
         notes += self._of_replacement(site, rule, given, hunk) if replacement else []
-        notes += [] if made else FROM_OUTSIDE
         call = " ".join(text[start : min(site.end, start + 2000)].split())
         found = {
             "path": self.path,
@@ -1433,63 +1431,58 @@ class Look:
     # A tape around the forward pass, where all of it stands in the block of the call.
 
     def _hunk(self, site, rule, given):
-        """Return the call, a hunk of a patch that puts the forward pass under a tape, and a truth.
+        """Return the call and a hunk of a patch that puts the forward pass under a tape.
 
-        Nothing is better than a hunk that leaves a part of the forward pass outside. The truth is
-        that nobody but this block can have computed anything from the sources.
+        Nothing is better than a hunk that leaves a part of the forward pass outside.
         """
-        if rule["id"] not in ("tf.gradients", "K.gradients", "parallel_for jacobian"):
-            return "", "", True
+        if self.shut or rule["id"] not in ("tf.gradients", "K.gradients", "parallel_for jacobian"):
+            return "", ""
         names = re.search(r"\(\{(\w+)\}, \{(\w+)", rule["code"])
         target, sources = (given.get(names[place], ("", None, None)) for place in (1, 2))
         node, scope = sources[1], site.scope
         parts = node.elts if isinstance(node, ast.List) else [node]
         if (
             self.source.how == "words"
-            or self.shut
             or not (parts and all(isinstance(one, ast.Name) for one in [target[1], *parts]))
             # What is left out of the call changes the nodes of a graph, at least.
             or any("{" + name not in rule["code"] for name in given)
             or not scope.find("tf")[0]
+            or not all(self._is_new(one, scope) for one in parts)
         ):
-            return "", "", True
+            return "", ""
         block, place, around, outermost = block_at(self.source.tree, site.node)
-        way = Forward(block, place, around, target[0], [one.id for one in parts])
-        first, bare = way.first, node is parts[0]
-        if (
-            first is None
-            or ((bare or way.made) and not all(self._tensor(one, scope) for one in parts))
-            or any(self._asks(one, scope) for one in block[first:place])
-            or any("tape" in (getattr(o, "id", ""), getattr(o, "arg", "")) for o in outermost)
-            or not all(self._early(name, scope) for name in way.free)
-        ):
-            return "", "", True
-        if bare and rule["id"] != "parallel_for jacobian":
+        first = forward(block, place, around, target[0], [one.id for one in parts])
+        kinds = ("id", "attr", "arg", "name", "asname")
+        words = {getattr(one, kind, "") for one in outermost for kind in kinds}
+        if first is None or NAMES_ALL & words or self._helps(around):
+            return "", ""
+        if any(self._asks(one, scope) for one in block[first:place]):
+            return "", ""
+        if node is parts[0] and rule["id"] != "parallel_for jacobian":
             # It gave a list for one source, too.
             given = dict(given, **{names[2]: ("[" + sources[0] + "]", node, None)})
         code = self._fill(site, rule, given)
         new = (site.start, site.end, code)
         watch = f"tape.watch({sources[0]})"  # a variable may be one that is not trainable
-        hunk = code and self.source.under_tape(block, first, place, watch, new)
-        return code, hunk, way.made or not hunk
+        return code, code and self.source.under_tape(block, first, place, watch, new)
 
-    def _early(self, name, scope):
-        """Tell whether a name cannot hold what depends on an argument."""
-        bound, where = scope.find(name)
-        plain = ("Constant", "Num", "Str", "NameConstant")
-        if where is None:
-            return hasattr(builtins, name)
-        kinds = {b[0] if b[0] != "value" else type(b[1]).__name__ for b in bound}
-        if where is scope:
-            return "path" not in kinds
-        return bool(kinds) and where.parent is None and kinds <= {"def", "class", *plain}
-
-    def _tensor(self, node, scope):
-        """Tell whether a name is one new tensor for certain: of arithmetic, or of a known call."""
+    def _is_new(self, node, scope):
+        """Tell whether a name is a tensor on which nothing depends when it is made."""
         bound = scope.find(node.id)[0]
         value = bound[0][1] if len(bound) == 1 and bound[0][0] == "value" else None
-        paths = self.names.paths(value, scope)
-        return is_number(value) or (bool(paths) and all(map(NEW, paths)))
+        if isinstance(value, ast.Call) and isinstance(value.func, (ast.Name, ast.Attribute)):
+            paths = self.names.paths(value.func, scope)
+            return bool(paths) and all(NEW(path) for path in paths)
+        return is_number(value)
+
+    def _helps(self, around):
+        """Tell whether another function here asks for gradients: perhaps under this tape."""
+        tree = self.source.tree
+        if self.asking is None:
+            inside = sum(map(asks_by_name, ast.walk(tree)))
+            self.asking = inside - sum(map(asks_by_name, here(tree.body)))
+        mine = 0 if around is tree else sum(map(asks_by_name, here(around.body)))
+        return self.asking > mine
 
     # Names that are not called.
 
@@ -1660,19 +1653,24 @@ def block_at(tree, node):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             around = statement
             outermost = statement if outermost is tree else outermost
+        if type(statement).__name__ in ("Try", "TryStar"):
+            return block, place, ast.ClassDef(body=[]), []  # what fails may be expected to
         block = max(inner, key=lambda one: one[0].lineno)
 
 
 def is_number(node):
     """Tell whether an expression is arithmetic: lists can only be added, or repeated."""
-    if not isinstance(node, ast.BinOp):
-        return False
-    if isinstance(node.op, ast.Add):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
         return is_number(node.left) or is_number(node.right)
-    lists = (ast.List, ast.ListComp, ast.Tuple)
-    return isinstance(node.op, (ast.Mult, ast.Sub, ast.Div, ast.Pow, ast.MatMult)) and not (
-        isinstance(node.left, lists) or isinstance(node.right, lists)
-    )
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Sub, ast.Div, ast.Pow, ast.MatMult))
+    return isinstance(getattr(node, "value", getattr(node, "n", None)), float)
+
+
+def asks_by_name(node):
+    """Tell whether a node is the name of what asks for gradients."""
+    name = getattr(node, "attr", getattr(node, "id", None))
+    return name in ("gradients", "jacobian", "batch_jacobian", "hessians")
 
 
 def here(statements):
@@ -1710,94 +1708,63 @@ def binds(node):
 
 FAR = 300  # so many statements may stand in a block, or a long file takes too long
 ENDS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.ClassDef, ast.Delete)
+ENDS += (ast.Global, ast.Nonlocal)
 # A tape sees nothing of what is computed by the first, and not what variables held before the last.
 AWAY = re.compile(r"(?:run|experimental_run_v2|eval|numpy|exec|assign\w*|scatter\w*)$")
-# An argument of this name may have been computed from another one.
-LATER = re.compile(r"self$|cls$|logit|pred|out|score|loss|cost|hidden|feat|embed|state|grad", re.I)
-HOLDS = {"losses", "get_total_loss", "get_losses", "get_collection", "updates", "getattr"}
-HOLDS |= {"get_tensor_by_name", "get_operation_by_name", "locals", "globals", "vars"}
 
 
-class Forward:
-    """The statements before a call that lead from its sources to its target.
+def forward(block, place, around, target, sources):
+    """Return the number of the first statement that can lead from sources to a target, or None.
 
-    `first` is the number of the first one in the block, or None. What depends on a source that is
-    `made` in the block can only come after it. On a source that is a parameter, something may
-    depend that the caller computed: `free` are the names that may hold it.
+    The sources are made in `block`, one behind the other, and nowhere else in the function
+    `around`; so what depends on them comes after that, up to the call at `place`.
     """
+    before, call = block[:place], block[place]
+    if max(place, len(around.body)) > FAR or not is_plain(call) or isinstance(around, ast.ClassDef):
+        return None
+    born = {}
+    for number, one in enumerate(before):
+        if isinstance(one, ast.Assign) and len(one.targets) == 1:
+            born[getattr(one.targets[0], "id", "")] = number
+    places = [born.get(name, -1) for name in sources]
+    first, bound = max(places) + 1, binds(around)
+    inside = before[first:]
+    early = set().union(*map(reads, before[:first]), *map(nested, around.body))
+    if (
+        min(places) < 0
+        or max(places) - min(places) + 1 != len(set(sources))
+        or any(bound.count(name) != 1 for name in sources)
+        or early & set(sources)
+        or not set().union(*map(reads, inside)) & set(sources)
+        or target not in set().union(*map(binds, inside))
+        or leaves(inside)
+    ):
+        return None
+    return first
 
-    def __init__(self, block, place, around, target, sources):
-        """Look at the statements of `block` up to the call at `place`, `around` which all is."""
-        self.first, self.made, self.free = None, False, set()
-        self.around, self.sources = around, sources
-        self.call, before = block[place], block[:place]
-        if max(place, len(around.body)) > FAR or not self._is_plain(block):
-            return
-        start = self._start(before)
-        self.made = bool(start)
-        used = [number for number, one in enumerate(before) if reads(one) & set(sources)]
-        if start is None or not used or used[0] < start:
-            return
-        inside = before[used[0] :]
-        made = set().union(*map(set, map(binds, inside)))
-        if target in made and not self._leaves(inside) and self._is_whole(inside, made, start):
-            self.first = used[0]
 
-    def _is_plain(self, block):
-        """Tell whether the call is computed once, where it stands."""
-        loops = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp)
-        kinds = {type(one) for one in ast.walk(self.call)}
-        simple = isinstance(self.call, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return))
-        named = any(kind.__name__ == "NamedExpr" for kind in kinds)
-        return simple and not named and not kinds & set(loops)
+def is_plain(call):
+    """Tell whether the call in a statement is computed once, where it stands."""
+    loops = "Lambda ListComp SetComp DictComp GeneratorExp IfExp NamedExpr".split()
+    simple = isinstance(call, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return))
+    return simple and not any(type(one).__name__ in loops for one in ast.walk(call))
 
-    def _start(self, before):
-        """Return the number of the statement behind those that make the sources, or None."""
-        bound = binds(self.around)
-        if any(bound.count(name) != 1 for name in self.sources):
-            return None
-        born = {}
-        for number, one in enumerate(before):
-            if isinstance(one, ast.Assign) and len(one.targets) == 1:
-                born[getattr(one.targets[0], "id", "")] = number
-        places = [born.get(name, -1) for name in self.sources]
-        if min(places) < 0:
-            given = getattr(self.around, "args", None)
-            mine = given and {one.arg for one in given.args} >= set(self.sources)
-            return 0 if mine and before and before[0] is self.around.body[0] else None
-        # One source may not be computed from another outside the tape.
-        between = before[min(places) + 1 : max(places) + 1]
-        return None if set().union(*map(reads, between)) & set(self.sources) else max(places) + 1
 
-    @staticmethod
-    def _leaves(inside):
-        """Tell whether statements leave the block, or TensorFlow."""
-        for one in inside:
-            for part in ast.walk(one):
-                called = last_name(part.func) if isinstance(part, ast.Call) else ""
-                if AWAY.match(called) or getattr(part, "decorator_list", []):
-                    return True
-        return any(isinstance(part, (*ENDS, ast.Global, ast.Nonlocal)) for part in here(inside))
+def nested(statement):
+    """Return the names that functions in a statement read."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    found = (one for one in ast.walk(statement) if isinstance(one, functions))
+    return set().union(*map(reads, found))
 
-    def _is_whole(self, inside, made, start):
-        """Tell whether nothing that the caller computed from a source can be in the way."""
-        if start:
-            return True
-        if not isinstance(self.around, ast.FunctionDef):
-            return False
-        names = set().union(*map(reads, inside)) - made - set(self.sources)
-        parts = [part for one in inside for part in ast.walk(one)]
-        used = {id(one.func) for one in parts if isinstance(one, ast.Call)}
-        used |= {id(one.value) for one in parts if isinstance(one, ast.Attribute)}
-        values = {one.id for one in parts if isinstance(one, ast.Name) and id(one) not in used}
-        self.free = names & values  # not what is called, or a module
-        words = {getattr(one, "attr", getattr(one, "id", "")) for one in parts}
-        mutable = self.around.args.defaults + self.around.args.kw_defaults
-        return (
-            not any(LATER.search(name) for name in names)
-            and not words & HOLDS
-            and not any(isinstance(one, ast.Call) for one in mutable)
-        )
+
+def leaves(inside):
+    """Tell whether statements leave the block, or TensorFlow."""
+    for one in inside:
+        for part in ast.walk(one):
+            called = last_name(part.func) if isinstance(part, ast.Call) else ""
+            if AWAY.match(called) or getattr(part, "decorator_list", []):
+                return True
+    return any(isinstance(part, ENDS) for part in here(inside))
 
 
 def last_name(node):

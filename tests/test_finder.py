@@ -334,54 +334,60 @@ def test_many_examples_are_patched():
 
 
 HUNK = """
-def f(net, x, y):
+def f(net, a, y):
+    x = a - y
     loss = net(x, y)
     again = loss * 2
     return tf.gradients(again, [x])
 """
+MADE = "def f(a, b):\n    {}\n    h = x * x\n    return tf.gradients(h, x)\n"
 SHUT = {  # each is a way in which a tape there would see less, or other code would change
-    "a part is above": "def f(x, y):\n    a = x * 2\n    if y:\n        b = a * 2\n"
-    "        return tf.gradients(b, [x])\n",
-    "a part comes from around": "h = g(v)\ndef f(net, x):\n    a = net(x, h)\n"
+    "a source from elsewhere": "def f(net, x, y):\n    a = net(x)\n"
     "    return tf.gradients(a, [x])\n",
-    "it is computed afterwards, in a loop": "for i in z:\n    a = b * x\n"
-    "    g = tf.gradients(a, x)[0]\n    b = a\n",
-    "one source from another": "def f(a):\n    b = 2 * a\n    y = a + b\n"
-    "    return tf.gradients(y, [a, b])\n",
-    "one line for a block": "def f(x): y = x * 2; return tf.gradients(y, [x])\n",
-    "an object holds a part": HUNK.replace("net(x, y)", "net(x, self.h)"),
+    "a source of the module": "x = tf.Variable(1.0)\ndef f(net):\n    a = net(x)\n"
+    "    return tf.gradients(a, [x])\n",
+    "one source from another": "def f(a):\n    x = a - 1\n    b = 2.0 * x\n    y = x + b\n"
+    "    return tf.gradients(y, [x, b])\n",
+    "something between two sources": "def f(a):\n    x = a - 1\n    h = g()\n    b = 2.0 * a\n"
+    "    y = x + b + h\n    return tf.gradients(y, [x, b])\n",
+    "one line for a block": "def f(a): x = a - 1; y = x * 2; return tf.gradients(y, [x])\n",
     "a return": HUNK.replace("    again", "    if y: return y\n    again"),
     "a session": HUNK.replace("net(x, y)", "session.run(x)"),
-    "no source in it": HUNK.replace("[x]", "[w]"),
-    "a source of a source": HUNK.replace("    again", "    x = loss\n    again"),
+    "no source in it": HUNK.replace("(x, y)", "(y)"),
+    "a source that is made again": HUNK.replace("    again", "    x = loss\n    again"),
     "two statements on a line": HUNK.replace("    again", "    pass; again"),
     "a string of lines": HUNK.replace("net(x, y)", 'net(x, """\n""")'),
     "a tape already": HUNK.replace("net(x, y)", "net(x, tape)"),
+    "a tape of all": HUNK.replace("    again", "    global tape\n    again"),
+    "all names are looked at": HUNK.replace("net(x, y)", "net(x, locals())"),
     "an argument is left out": HUNK.replace("[x])", "[x], stop_gradients=[y])"),
     "None is refused": HUNK.replace("[x])", "[x], grad_ys=[v, None])"),
     "a gradient inside": HUNK.replace("net(x, y)", "tf.gradients(net(y), x)[0]"),
+    "a gradient in a helper": "def net(x, y):\n    return tf.gradients(x * x, x)[0]\n" + HUNK,
     "a target that is no name": HUNK.replace("(again,", "(again * 2,"),
-    "perhaps several sources": HUNK.replace("[x]", "x"),
-    "another name of an older tensor": "def f(a):\n    h = a * a\n    x = a\n    y = h * x\n"
-    "    return tf.gradients(y, [x])\n",
-    "a source that is made twice": "def f(a, b):\n    x = a - b\n    if b:\n        x = a\n"
-    "    y = x * x\n    return tf.gradients(y, x)\n",
-    "a list, repeated": "def f(a):\n    x = [a] * 2\n    y = x[0]\n    return tf.gradients(y, x)\n",
-    "an argument with a telling name": HUNK.replace("y)", "logits)"),
-    "a tensor of the module": "def h():\n    global v\n    v = g()\n"
-    + HUNK.replace("net(x, y)", "net(x, v)"),
-    "losses collected elsewhere": HUNK.replace("loss * 2", "tf.losses.get_total_loss()"),
-    "a name of a lambda": HUNK.replace(
-        "tf.gradients(again, [x])", "lambda again: tf.gradients(again, [x])"
-    ),
     "a target in the call": HUNK.replace("return tf", "return (again := y), tf"),
+    "a target of a lambda": HUNK.replace("return tf", "return lambda again: tf"),
+    "another name of an older tensor": MADE.format("x = a"),
+    "an attribute": MADE.format("x = a.x"),
+    "what a function gives": MADE.format("x = g(a)"),
+    "perhaps its argument": MADE.format("x = tf.cast(a, t)"),
+    "a choice": MADE.format("x = a - b if b else a"),
+    "a list, repeated": MADE.format("x = [a] * 2"),
+    "perhaps a list, repeated": MADE.format("x = a * 2"),
+    "lists, added": MADE.format("x = a + b"),
+    "read by a function around": "def f(a):\n    def g(): return x * x\n    if a:\n"
+    "        x = a - 1\n        h = g()\n        y = h * x\n        return tf.gradients(y, [x])\n",
     "derivatives of our own": "map = g.gradient_override_map\n" + HUNK,
-    "a loop in a graph of TensorFlow 1": "Session()\ntf.while_loop(c, b, v)\n" + HUNK,
-    "a decorator": HUNK.replace("    loss =", "    @net\n    def g(z): return x\n    loss ="),
+    "a loop": "tf.while_loop(c, b, v)\n" + HUNK,
+    "a layer with a loop": HUNK.replace("net(x, y)", "tf.keras.layers.LSTM(2)(x)"),
+    "a graph from a file": HUNK.replace("net(x, y)", "tf.import_graph_def(y, {'x': x})"),
+    "a decorator": HUNK.replace("    loss =", "    @net\n    def g(z): pass\n    loss ="),
     "tabs and spaces": HUNK.replace("    ", "\t  "),
     "a comment in the call": HUNK.replace("[x])", "[x]  # all\n    )"),
-    "a line that goes on": HUNK.replace("    loss =", "    z = 1; \\\n    loss ="),
+    "a line that goes on": HUNK.replace("a - y", "a - y; \\"),
     "a variable that changes": HUNK.replace("    again =", "    y.assign(1)\n    again ="),
+    "a failure that is caught": HUNK.replace("    return", "    try:\n        return")
+    + "    except ValueError:\n        pass\n",
 }
 
 
@@ -390,6 +396,7 @@ def test_hunk_holds_the_whole_forward_pass():
     code = "import tensorflow as tf\n" + HUNK
     (found,) = find(code)
     assert patched(code, found["hunk"]).endswith("""
+    x = a - y
     with tf.GradientTape() as tape:
         tape.watch([x])
         loss = net(x, y)
@@ -428,7 +435,7 @@ def test_hunk_in_a_notebook_names_lines_of_its_cell():
     cells += [["g = tf.gradients(y, [x])"]]
     cells = [{"cell_type": "code", "source": source} for source in cells]
     first, second = find(json.dumps({"cells": cells}), "a.ipynb")
-    assert first["hunk"].startswith("@@ -3,3 +3,5 @@\n-    loss") and not second["hunk"]
+    assert first["hunk"].startswith("@@ -4,3 +4,5 @@\n-    loss") and not second["hunk"]
 
 
 def test_arguments_are_named_by_position_keyword_and_dict():
