@@ -1453,7 +1453,10 @@ class Look:
         block, place, around, outermost = block_at(self.source.tree, site.node)
         first = forward(block, place, around, target[0], [one.id for one in parts])
         kinds = ("id", "attr", "arg", "name", "asname")
-        words = {getattr(one, kind, "") for one in outermost for kind in kinds}
+        words = set()
+        for one in outermost:
+            words |= {getattr(one, kind, "") for kind in kinds}
+            words |= set(one.names) if isinstance(one, (ast.Global, ast.Nonlocal)) else set()
         if first is None or NAMES_ALL & words or self._helps(around):
             return "", ""
         if any(self._asks(one, scope) for one in block[first:place]):

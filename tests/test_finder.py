@@ -358,7 +358,7 @@ SHUT = {  # each is a way in which a tape there would see less, or other code wo
     "two statements on a line": HUNK.replace("    again", "    pass; again"),
     "a string of lines": HUNK.replace("net(x, y)", 'net(x, """\n""")'),
     "a tape already": HUNK.replace("net(x, y)", "net(x, tape)"),
-    "a tape of all": HUNK.replace("    again", "    global tape\n    again"),
+    "a tape of all": HUNK.replace("    x =", "    global tape\n    x ="),
     "all names are looked at": HUNK.replace("net(x, y)", "net(x, locals())"),
     "an argument is left out": HUNK.replace("[x])", "[x], stop_gradients=[y])"),
     "None is refused": HUNK.replace("[x])", "[x], grad_ys=[v, None])"),
