@@ -517,7 +517,7 @@ class Text:
         ending = rest[:tail].split("\n")[0]
         changed = lines[call - 1][:column] + new[2] + (ending if ending.strip() else "")
         made = [indent + "with tf.GradientTape() as tape:"]
-        made += [indent + step + watch] if watch else []
+        made += [indent + step + watch]
         made += [step + line if line.strip() else line for line in old]
         body = ["-" + line for line in old] + ["+" + line for line in made]
         body += [" " + line for line in between]
@@ -1637,7 +1637,7 @@ class Look:
 def block_at(tree, node):
     """Return the statements among which `node` stands, its place, and what is around them.
 
-    That is the function, or the tree; and the nodes of the outermost function.
+    That is the function, or the tree, or nothing sure; and the nodes of the outermost function.
     """
     around = outermost = tree
     block = tree.body
@@ -1657,7 +1657,7 @@ def block_at(tree, node):
             around = statement
             outermost = statement if outermost is tree else outermost
         if type(statement).__name__ in ("Try", "TryStar"):
-            return block, place, ast.ClassDef(body=[]), []  # what fails may be expected to
+            return block, place, None, []  # what fails may be expected to
         block = max(inner, key=lambda one: one[0].lineno)
 
 
@@ -1723,7 +1723,9 @@ def forward(block, place, around, target, sources):
     `around`; so what depends on them comes after that, up to the call at `place`.
     """
     before, call = block[:place], block[place]
-    if max(place, len(around.body)) > FAR or not is_plain(call) or isinstance(around, ast.ClassDef):
+    if around is None or isinstance(around, ast.ClassDef) or not is_plain(call):
+        return None
+    if max(place, len(around.body)) > FAR:
         return None
     born = {}
     for number, one in enumerate(before):
