@@ -8,6 +8,7 @@ calls a result must be printed, and so must a block of text.
 import functools
 import re
 import textwrap
+from pathlib import Path
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify, unique
@@ -170,13 +171,17 @@ def unsupported(page):
 def home(name):
     """Return where readers find the example `name`: a page below docs/, and its section.
 
-    Of several pages, it is the one that the example's folder is named after.
+    Of several pages, it is the one whose path the example's folder has.
 
     Raises:
         KeyError: No page embeds it.
     """
     found = [
-        (page.stem != name.split("/")[0], str(page.relative_to(DOCS)), section)
+        (
+            page.relative_to(DOCS).with_suffix("") != Path(name).parent,
+            str(page.relative_to(DOCS)),
+            section,
+        )
         for page in pages()
         for section in sections(page)
         if name in section.names

@@ -1,7 +1,7 @@
 """What an example is, which there are, and what a page embeds; nothing else takes one apart.
 
 An example is a Markdown file below snippets/ with a python fence and, under it, an output fence.
-Pages embed it by its name, such as `grad_ys/tape.md`. The README holds one, too.
+Pages embed it by its name, such as `parameters/grad_ys/tape.md`. The README holds one, too.
 """
 
 import ast

@@ -34,8 +34,9 @@ OUTCOMES, EXAMPLES, SHOWN = {}, {}, []
 
 
 def anchor(name):
-    """Return by which anchor an example is found on its page."""
-    return re.sub(r"\W+", "-", name.removesuffix(".md"))
+    """Return by which anchor an example is found on its page, and among those of all pages."""
+    part, _, rest = name.removesuffix(".md").partition("/")
+    return re.sub(r"\W+", "-", f"{part}/{rest}" if part in ("errors", "index") else rest)
 
 
 def results(name):

@@ -92,12 +92,12 @@ def test_weights_move_the_sum(page, base_url):
         return np.reshape(J, (3, 2)), g
 
     v, x = np.split([float(field.input_value()) for field in fields], [3])
-    example = read(SNIPPETS / "output-gradients/tape.md").code
+    example = read(SNIPPETS / "explanation/output-gradients/tape.md").code
     assert list(v) == numbers(re.search(r"v = .*\[(.*)\]", example)[1])
     assert list(x) == numbers(re.search(r"x1, x2 = (.*)", example)[1])
     J, g = shown()
-    assert J.tolist() == [printed("output-gradients/by_hand.md", f"z{i}") for i in (1, 2, 3)]
-    assert g == [printed("output-gradients/tape.md", f"by x{j}")[0] for j in (1, 2)]
+    assert J.tolist() == [printed("explanation/output-gradients/by_hand.md", f"z{i}") for i in (1, 2, 3)]
+    assert g == [printed("explanation/output-gradients/tape.md", f"by x{j}")[0] for j in (1, 2)]
 
     v, x = np.array([-2, 0.5, 7]), np.array([1.5, -4])
     fields[0].focus()
@@ -156,7 +156,7 @@ def test_tape_is_stepped_through(page, base_url):
     assert seen() == whole
 
     for label in ("dy/dx", "dy/dh", "dh/dx"):
-        value = printed("two-models/tape.md", label)[0]
+        value = printed("start/two-models/tape.md", label)[0]
         sentence = items.filter(has_text=label).inner_text()
         assert value in numbers(sentence), f"the step on {label} does not say {value}"
     assert figure.locator("text", has_text="dy/dx").text_content() == "dy/dx: 12"

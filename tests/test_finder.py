@@ -48,9 +48,9 @@ OLD = re.compile(
 )
 BARE = re.compile(r'""".*?"""|"[^"\n]*"|#.*', re.S)
 # They quote old code in a string, or show that a tape has no such method.
-QUOTES = {"errors-tape/raises_compute_gradients.md"}
+QUOTES = {"errors/tape/raises_compute_gradients.md"}
 # They show a trap on purpose.
-TRAPS = {"gradient/structure_tape.md"}
+TRAPS = {"tape/gradient/structure_tape.md"}
 JUNK = [
     *"()[]{}:,'\"\\\n\t @*=.;`%!?\0\r",
     '"""',

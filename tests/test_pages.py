@@ -185,7 +185,7 @@ def test_diagram_shows_what_the_examples_show(page):
 
 def test_parameters_agree_with_the_signatures():
     """Names, order, defaults and TensorFlow 2's share are what `inspect` printed."""
-    printed = example("parameters/signatures.md").output.split("\ntf.gradients(")
+    printed = example("parameters/index/signatures.md").output.split("\ntf.gradients(")
     for text, kept in zip(
         printed, (PARAMETERS, [r for r in PARAMETERS if r["in_tf2"]]), strict=True
     ):
@@ -208,8 +208,8 @@ def test_table_with_a_verdict_is_data(page):
 @pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row["parameter"])
 def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     """The tape has the new name and refuses the old one; its numbers agree, or are lost."""
-    has = example("gradient/signature.md").output
-    refuses = example("gradient/raises_old_keywords.md").output
+    has = example("tape/gradient/signature.md").output
+    refuses = example("tape/gradient/raises_old_keywords.md").output
     kept = re.search(rf"^ +{row['parameter']}\b", has, re.M)
     assert bool(kept) == (row["verdict"] == "same")
     assert bool(kept) != (f"unexpected keyword argument '{row['parameter']}'" in refuses)
@@ -218,7 +218,7 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
         assert re.search(rf"^ +{row['new']}\b", has, re.M) and row["new"] in row["tape"]
     says = re.search(r"^\*\*(\w+)\.\*\*", (DOCS / row["page"]).read_text("utf-8"), re.M)[1]
     assert says.lower() == row["verdict"], f"{row['page']} says {says}, the table {row['verdict']}"
-    sides = [example(f"{Path(row['page']).stem}/{side}.md").output for side in ("graph", "tape")]
+    sides = [example(f"{row['page'].removesuffix('.md')}/{side}.md").output for side in ("graph", "tape")]
     old, new = (" ".join(f[0] for f in TOKEN.finditer(side) if f["float"]) for side in sides)
     assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
 
@@ -229,7 +229,7 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
 def test_case_gets_the_same_from_old_and_new_code(page):
     """Each line that both programs print holds the same numbers."""
     old, new = (
-        dict(re.findall("^([^:\n]+):(.*)$", example(f"{page.stem}/{side}.md").output, re.M))
+        dict(re.findall("^([^:\n]+):(.*)$", example(f"cases/{page.stem}/{side}.md").output, re.M))
         for side in ("graph", "tape")
     )
     assert old.keys() & new.keys(), f"{relative(page)}: old and new print no line of one name"

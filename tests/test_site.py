@@ -290,7 +290,7 @@ def test_copy_button_copies_the_code(page, base_url):
     code.locator("button").first.click()
     page.wait_for_timeout(300)
     copied = page.evaluate("navigator.clipboard.readText()").strip()
-    assert copied == read(SNIPPETS / "home/tape.md").code.strip()
+    assert copied == read(SNIPPETS / "index/tape.md").code.strip()
 
 
 def paste(page, base_url, words):
