@@ -141,7 +141,7 @@ def releases(session):
     """Replay every example on each TensorFlow release; `-- 2.4 newest` on these alone."""
     install(session, "snippets")
     session.env.update(UV=nox.virtualenv.UV, PYTHON37=python37())
-    session.run("python", "-m", "checks.replay", *session.posargs)
+    session.run("python", "-m", "releases.replay", *session.posargs)
 
 
 @nox.session(default=False)

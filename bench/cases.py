@@ -44,7 +44,7 @@ def main():
     """Print the table, and write it down with --update."""
     found = {}
     for page in sorted({*DOCS.glob("cases/*.md")} - {DOCS / "cases/index.md"}):
-        found[page.stem] = float(f"{ratio(f"cases/{page.stem}"):.2g}")
+        found[page.stem] = float(f"{ratio('cases/' + page.stem):.2g}")
         print(f"{page.stem:24}{found[page.stem]:>6}", flush=True)
     if "--update" in sys.argv:
         TABLE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")

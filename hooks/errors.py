@@ -10,7 +10,9 @@ import re
 
 from mkdocs.exceptions import PluginError
 
-from checks import DOCS, errors, releases
+from checks import DOCS
+from pages import errors
+from releases import data as releases
 
 MARKER = re.compile(r"^<!-- errors( frequent)? -->$", re.M)
 OUTCOMES, PAGES = {}, {}
@@ -20,7 +22,7 @@ def on_nav(nav, config, files):
     """Read the entries again at each build, page by page in the order of the navigation."""
     OUTCOMES.clear()
     OUTCOMES.update(releases.load())
-    errors.prose.sections.cache_clear()
+    errors.claims.sections.cache_clear()
     PAGES.clear()
     for page in nav.pages:
         if DOCS / page.file.src_uri in errors.pages():

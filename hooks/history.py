@@ -8,7 +8,7 @@ import posixpath
 import re
 from pathlib import Path
 
-from checks import history, prose
+from pages import claims, history
 
 MARKER = "<!-- history -->"
 DAYS, PAGES = {}, []
@@ -38,7 +38,7 @@ def news(page):
     shown = {Path(shown.file.abs_src_path): shown.file.src_uri for shown in PAGES}
 
     def link(source, note=""):
-        title = re.search(r"^# (.+)$", prose.body(source), re.M)[1]
+        title = re.search(r"^# (.+)$", claims.body(source), re.M)[1]
         address = posixpath.relpath(shown[source], posixpath.dirname(page.file.src_uri))
         return f"- [{title}]({address}){note}"
 

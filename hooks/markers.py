@@ -21,7 +21,9 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 from mkdocs.utils import meta
 
-from checks import DOCS, ROOT, calls, errors, prose, releases, snippets, statements
+from checks import DOCS, ROOT, snippets
+from pages import calls, claims, errors, statements
+from releases import data as releases
 
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+)(?: (?P<name>\S+))? -->")
 TABLES = {
@@ -62,7 +64,7 @@ def on_nav(nav, config, files):
     except snippets.MisshapenError as error:
         raise PluginError(str(error)) from None
     PAGES[:] = nav.pages
-    prose.sections.cache_clear()
+    claims.sections.cache_clear()
 
 
 def link(path, page):
@@ -101,7 +103,7 @@ def symptoms(page):
     """Return the table of symptoms, each with a link to the heading above its example."""
     lines = ["| you see | the page that settles it |", "|---|---|"]
     for row in json.loads((DOCS / "symptoms.json").read_text("utf-8")):
-        path, section = prose.home(row["example"])
+        path, section = claims.home(row["example"])
         address = f"{link(path, page)}#{section.anchor}"
         lines.append(f"| {row['see']} | [{section.title}]({address}) |")
     return "\n".join(lines)

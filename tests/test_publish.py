@@ -19,8 +19,9 @@ from bs4 import BeautifulSoup
 from built import REPOSITORY, SITE, Quiet, build, published
 from test_site import address
 
-from checks import DOCS, ROOT, SNIPPETS, history, relative
+from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.snippets import embeds, markdown, pages
+from pages import history
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 

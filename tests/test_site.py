@@ -9,11 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from checks import DOCS, SNIPPETS, calls, errors, relative
-from checks.releases import RELEASES, minor
-from checks.releases import load as outcomes
+from checks import DOCS, SNIPPETS, relative
 from checks.snippets import EMBED, markdown, pages, read
 from checks.snippets import files as snippet_files
+from pages import calls, errors
+from releases.data import RELEASES, minor
+from releases.data import load as outcomes
 
 UNFOLD = "document.querySelectorAll('details').forEach((folded) => (folded.open = true))"
 # What a page says, without its code.

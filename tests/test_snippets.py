@@ -6,8 +6,8 @@ import pytest
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, digits
-from checks.releases import RELEASES, REPLAY, load
 from checks.snippets import embeds, files, markdown, pages, read
+from releases.data import RELEASES, REPLAY, load
 
 LABEL = re.compile(r"(?!\b(?:None|True|False|nan|inf)\b)\b[^\W\d_]{2,}|\S:( |$)")
 

@@ -7,8 +7,9 @@ its first sentence says what to do; its first example prints the message, and an
 import re
 from typing import NamedTuple
 
-from checks import DOCS, SNIPPETS, prose
+from checks import DOCS, SNIPPETS
 from checks.snippets import markdown, read
+from pages import claims
 
 FOLDER = DOCS / "errors"
 SECTION = re.compile(r"^## (?P<title>.+)\n\n(?P<says>.+)\n(?:.*\n)*?(?=^## |\Z)", re.M)
@@ -44,7 +45,7 @@ def pages():
 
 def entries(page):
     """Return the entries of the page in the file `page`."""
-    found = {section.title: section for section in prose.sections(page)}
+    found = {section.title: section for section in claims.sections(page)}
     return [
         Entry(s["title"], found[s["title"]].anchor, s["says"], found[s["title"]].names, s[0])
         for s in SECTION.finditer(markdown(page))

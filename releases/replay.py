@@ -1,9 +1,9 @@
 """Replay every example on one TensorFlow release after the other and keep what each printed.
 
-    python -m checks.replay [RELEASE ...]    such as 2.4, 2.4.4, oldest or newest; all by default
-    python -m checks.replay --again ...      replay what is up to date, too
-    python -m checks.replay --check ...      the same, but compare with the data, and write nothing
-    python -m checks.replay --merge FILE ... join data files, as parallel runs leave them
+    python -m releases.replay [RELEASE ...]    such as 2.4, 2.4.4, oldest or newest; all by default
+    python -m releases.replay --again ...      replay what is up to date, too
+    python -m releases.replay --check ...      the same, but compare, and write nothing
+    python -m releases.replay --merge FILE ... join data files, as parallel runs leave them
 
 The recipes are the lock files in requirements/releases/; an environment exists only while its
 release is replayed. docs/evidence/releases.json is written after each release, and when a run is
@@ -26,8 +26,8 @@ from pathlib import Path
 from checks import ROOT
 from checks.compare import same
 from checks.other_tensorflow import tensorflow
-from checks.releases import RELEASES, load, minor, save, version
 from checks.snippets import load as snippets
+from releases.data import RELEASES, load, minor, save, version
 
 SPACE = 3e9  # bytes: the largest environment and its downloads
 PLACES = "|".join(map(re.escape, (str(ROOT), tempfile.gettempdir(), str(Path.home()))))

@@ -1,0 +1,1 @@
+"""What pages say and claim, read from their Markdown."""
