@@ -25,6 +25,7 @@ def tensorflow(python):
     """
     # TensorFlow 2 leaves TF2_BEHAVIOR behind, which TensorFlow 1.15 would obey.
     env = {name: value for name, value in os.environ.items() if name != "TF2_BEHAVIOR"}
+    env["PYTHONHASHSEED"] = "0"  # or a set that a message names comes in another order each time
     command = [python, ROOT / "checks/worker.py"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": env}
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, **pipes) as run:
