@@ -1,0 +1,104 @@
+"""The code keeps its order: small rooms, arrows that run one way, names that can be searched for."""
+
+import ast
+import collections
+import io
+import re
+import tokenize
+
+import pytest
+
+from checks import ROOT, relative
+
+# How many lines a room may have, without blanks, comments and docstrings, and why.
+BUDGETS = {
+    "checks": (220, "150 to run and compare examples, the rest says what an example is"),
+    "pages": (400, "one parse of a page, and what is read from it"),
+    "releases": (185, "the data of 25 releases, and their replay"),
+    "finder": (1800, "Python of every age, without a library, in one file for readers"),
+    "website": (600, "what MkDocs and its theme lack"),
+    "docs/assets": (650, "own script and style; the rest is the theme's"),
+}
+MOST = 350  # lines of one file, which a reader takes in at once
+# From which rooms a room imports; tests and benchmarks look at all.
+ARROWS = {
+    "checks": set(),
+    "pages": {"checks"},
+    "releases": {"checks"},
+    "finder": {"pages"},
+    "website": {"checks", "pages", "releases", "finder"},
+}
+# Names that Python, pytest and MkDocs give, and the one by which a script is started.
+GIVEN = re.compile(r"__\w+__|on_\w+|pytest_\w+|main")
+LAYOUT = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
+    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+}
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def files_of(room):
+    """Return the files of a room that are program, script or style."""
+    found = (ROOT / room).rglob("*.*")
+    return sorted(file for file in found if file.suffix in (".py", ".js", ".css"))
+
+
+def own_lines(file):
+    """Return how many lines of a file are neither blank nor comment nor docstring."""
+    text = file.read_text("utf-8")
+    if file.suffix != ".py":
+        bare = re.sub(r"/\*.*?\*/|^\s*//.*$", "", text, flags=re.S | re.M)
+        return sum(map(bool, map(str.strip, bare.splitlines())))
+    lines = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in LAYOUT:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
+            lines -= {*range(node.body[0].lineno, node.body[0].end_lineno + 1)}
+    return len(lines)
+
+
+def imported_rooms(file):
+    """Return the other rooms from which a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return {name.split(".")[0] for name in names} & ARROWS.keys()
+
+
+@pytest.mark.parametrize("room", BUDGETS)
+def test_room_keeps_to_its_budget(room):
+    """What is larger than its reason is two things, or does what a library does."""
+    lines = {relative(file): own_lines(file) for file in files_of(room)}
+    most, reason = BUDGETS[room]
+    assert lines, f"There is no program in {room}/: mend BUDGETS"
+    assert sum(lines.values()) <= most, (
+        f"{room}/ has {sum(lines.values())} lines and may have {most} ({reason}): share, delete, "
+        f"or let a library do it. {lines}"
+    )
+
+
+@pytest.mark.parametrize("room", [*ARROWS, "tests", "bench"])
+def test_file_is_small_and_looks_only_down(room):
+    """No file is longer than a reader takes in at once, and none imports what is above it."""
+    for file in files_of(room):
+        assert own_lines(file) <= MOST, f"{relative(file)} has {own_lines(file)} lines: part it"
+        if room in ARROWS and file.suffix == ".py":
+            wrong = imported_rooms(file) - {room} - ARROWS[room]
+            assert not wrong, f"{relative(file)} imports from {', '.join(wrong)}, which is above it"
+
+
+def test_name_of_a_function_stands_once():
+    """A name that several files define cannot be searched for."""
+    homes = collections.defaultdict(set)
+    for room in (*ARROWS, "tests", "bench"):
+        for file in files_of(room):
+            for node in ast.parse(file.read_text("utf-8")).body if file.suffix == ".py" else ():
+                if isinstance(node, DOCUMENTED) and not GIVEN.fullmatch(node.name):
+                    homes[node.name].add(relative(file))
+    twice = {name: sorted(files) for name, files in homes.items() if len(files) > 1}
+    assert not twice, f"Say in the name what it returns: {twice}"
