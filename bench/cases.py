@@ -23,8 +23,8 @@ TABLE = Path(__file__).with_suffix(".json")
 ROUNDS = 5
 
 
-def seconds(name):
-    """Return how long the example `name` takes here."""
+def whole_run(name):
+    """Return how many seconds the example `name` takes here."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:  # AutoGraph reads it
         file.write(read(SNIPPETS / name).code)
         file.flush()
@@ -34,9 +34,11 @@ def seconds(name):
         return time.perf_counter() - start
 
 
-def ratio(task):
+def new_by_old(task):
     """Return the time of the new program of a case, divided by that of the old one."""
-    pairs = [(seconds(f"{task}/tape.md"), seconds(f"{task}/graph.md")) for _ in range(1 + ROUNDS)]
+    pairs = [
+        (whole_run(f"{task}/tape.md"), whole_run(f"{task}/graph.md")) for _ in range(1 + ROUNDS)
+    ]
     return statistics.median(new / old for new, old in pairs[1:])
 
 
@@ -44,7 +46,7 @@ def main():
     """Print the table, and write it down with --update."""
     found = {}
     for page in sorted({*DOCS.glob("cases/*.md")} - {DOCS / "cases/index.md"}):
-        found[page.stem] = float(f"{ratio('cases/' + page.stem):.2g}")
+        found[page.stem] = float(f"{new_by_old('cases/' + page.stem):.2g}")
         print(f"{page.stem:24}{found[page.stem]:>6}", flush=True)
     if "--update" in sys.argv:
         TABLE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")

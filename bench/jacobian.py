@@ -10,16 +10,18 @@ import os
 import platform
 import statistics
 import sys
-import time
 from pathlib import Path
 
 import tensorflow as tf
+
+from bench.speed import two_digits
+from bench.speed_graph import seconds
 
 TABLE = Path(__file__).with_suffix(".txt")
 SIZES = 10, 100, 500
 
 
-def gradient(w, x):
+def sum_of_rows(w, x):
     """Return the gradient, which is the sum of the rows."""
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -27,7 +29,7 @@ def gradient(w, x):
     return tape.gradient(y, x)
 
 
-def jacobian(w, x, pfor=True):
+def vectorised(w, x, pfor=True):
     """Return the Jacobian, its rows vectorised by pfor or in a while loop."""
     with tf.GradientTape(persistent=not pfor) as tape:
         tape.watch(x)
@@ -35,7 +37,7 @@ def jacobian(w, x, pfor=True):
     return tape.jacobian(y, x, experimental_use_pfor=pfor)
 
 
-def rows(w, x):
+def row_by_row(w, x):
     """Return the Jacobian by one call of `gradient` for each row."""
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -44,27 +46,13 @@ def rows(w, x):
     return tf.stack([tape.gradient(y, x, output_gradients=unit) for unit in units])
 
 
-def seconds(way, *args):
-    """Return the mean time of a call, over calls that take a tenth of a second."""
-    start, calls = time.perf_counter(), 0
-    while (passed := time.perf_counter() - start) < 0.1:
-        way(*args).numpy()
-        calls += 1
-    return passed / calls
-
-
-def figure(ratio):
-    """Write a ratio with two digits, or as a whole number."""
-    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}"
-
-
 def main():
     """Print the table, and write it down with --update."""
     ways = {
-        "gradient": gradient,
-        "pfor": jacobian,
-        "no pfor": lambda w, x: jacobian(w, x, pfor=False),
-        "loop": rows,
+        "gradient": sum_of_rows,
+        "pfor": vectorised,
+        "no pfor": lambda w, x: vectorised(w, x, pfor=False),
+        "loop": row_by_row,
     }
     functions = {("in tf.function", way): tf.function(f) for way, f in ways.items()}
     functions |= {("eager", way): f for way, f in ways.items()}
@@ -75,13 +63,14 @@ def main():
         for function in functions.values():
             function(w, x)  # traces
         # In turn, so that a busy moment of the machine meets all of them.
-        rounds = [[seconds(f, w, x) for f in functions.values()] for _ in range(5)]
+        calls = [lambda f=f, w=w, x=x: f(w, x).numpy() for f in functions.values()]
+        rounds = [[seconds(call, 0.1) for call in calls] for _ in range(5)]
         for costs, place in zip(zip(*rounds, strict=True), table, strict=True):
             table[place].append(statistics.median(costs))
     unit = table["in tf.function", "pfor"]
     report = f"{'':11}" + "".join(f"{f'n={n}':>8}" for n in SIZES) + "\n"
     for (place, way), costs in table.items():
-        ratios = (figure(c / u) for c, u in zip(costs, unit, strict=True))
+        ratios = (two_digits(c / u) for c, u in zip(costs, unit, strict=True))
         report += f"{place}\n" if way == "gradient" else ""
         report += f"  {way:9}" + "".join(f"{ratio:>8}" for ratio in ratios) + "\n"
     cores = f"{os.cpu_count()} {platform.machine()} cores"

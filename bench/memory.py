@@ -39,7 +39,7 @@ BLOCKS, OPERATIONS, LAYERS, WIDTH, ROWS = 16, 8, 32, 64, 128
 SMALL, LARGE = 2**13, 2**19  # the numbers in a tensor; a large one takes 2 MiB
 
 
-def jacobian(tf, block, x, **options):
+def few_by_few(tf, block, x, **options):
     """Return the Jacobian of few numbers by few numbers, with many in between."""
     parts = x.shape[0] // 8 // ROWS
     x = x[:ROWS]
@@ -113,9 +113,9 @@ def ways(tf, place, way):
         "half in stop_recording": unrecorded,
         "first half frozen": lambda x: gradient(x, layers, trained),
         "last half asked for": lambda x: gradient(x, layers, weights[half:]),
-        "pfor": lambda x: jacobian(tf, block, x),
-        "parallel_iterations=16": lambda x: jacobian(tf, block, x, parallel_iterations=16),
-        "without pfor": lambda x: jacobian(tf, block, x, experimental_use_pfor=False),
+        "pfor": lambda x: few_by_few(tf, block, x),
+        "parallel_iterations=16": lambda x: few_by_few(tf, block, x, parallel_iterations=16),
+        "without pfor": lambda x: few_by_few(tf, block, x, experimental_use_pfor=False),
     }[way]
 
 

@@ -373,18 +373,18 @@ def table(title, columns):
             for row, cost in passed.items():
                 ratios[name][row].append(cost / next(iter(passed.values())))
     for row in rows:
-        figures = (figure(ratios[name].get(row)) for name in columns)
+        figures = (
+            two_digits(statistics.median(ratios[name][row])) if row in ratios[name] else "-"
+            for name in columns
+        )
         lines.append(f"  {row:26}" + "".join(f"{text:>9}" for text in figures))
     cores = f"{os.cpu_count()} {platform.machine()} cores"
     return "\n".join([*lines, "", f"{cores}, TensorFlow {tf.__version__}", ""])
 
 
-def figure(ratios):
-    """Write the median with two digits, or as a whole number."""
-    if not ratios:
-        return "-"
-    median = statistics.median(ratios)
-    return f"{median:.2g}" if median < 10 else f"{median:.0f}"
+def two_digits(ratio):
+    """Write a ratio with two digits, or as a whole number."""
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def main():

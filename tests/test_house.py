@@ -1,4 +1,4 @@
-"""The code keeps its order: small rooms, arrows that run one way, names that can be searched for."""
+"""The code keeps its order: small rooms, arrows that run one way, names to search for."""
 
 import ast
 import collections
