@@ -47,8 +47,8 @@ def own_lines(file):
     """Return how many lines of a file are neither blank nor comment nor docstring."""
     text = file.read_text("utf-8")
     if file.suffix != ".py":
-        bare = re.sub(r"/\*.*?\*/|^\s*//.*$", "", text, flags=re.S | re.M)
-        return sum(map(bool, map(str.strip, bare.splitlines())))
+        bare = re.sub(r"/\*.*?\*/", "", text, flags=re.S).splitlines()
+        return sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in bare)
     lines = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in LAYOUT:
