@@ -16,11 +16,12 @@ const element = (name, attributes = {}, ...children) => {
 // What stands between backticks is code.
 const prose = (text) =>
   text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));
-const listing = (...code) => element("pre", {}, element("samp", {}, ...code));
+const listing = (...code) =>
+  element("pre", { className: "highlight" }, element("samp", {}, ...code));
 const patch = (hunk) =>
   hunk.split("\n").map((line) => {
-    const kind = { "+": "ins", "-": "del" }[line[0]];
-    return kind ? element(kind, {}, `${line}\n`) : `${line}\n`;
+    const className = { "+": "gi", "-": "gd" }[line[0]]; // as the theme colours a diff
+    return className ? element("span", { className }, `${line}\n`) : `${line}\n`;
   });
 const verdict = (word) => element("span", { className: `verdict ${word}` }, word);
 const link = (page, ...children) =>
