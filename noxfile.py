@@ -161,7 +161,7 @@ def breaks(session):
     """Break what the site says on purpose, and count which breaks the checks notice."""
     install(session, "tests")
     add_tf1(session)
-    session.run("python", "-m", "bench.breaks", *session.posargs)
+    session.run("python", "-m", "breaks", *session.posargs)
 
 
 @nox.session(default=False)

@@ -1,6 +1,6 @@
 """Break what the site says on purpose, one break at a time, and count what the checks notice.
 
-bench/breaks.json lists the breaks: their kind, the file, the text `old` and what replaces it
+breaks/breaks.json lists the breaks: their kind, the file, the text `old` and what replaces it
 there, `new`, and whether the checks of the first state of this site noticed it, `before`.
 `nox -s breaks -- --update` writes the counts to the page on the method.
 """
@@ -37,7 +37,7 @@ def main():
     Raises:
         SystemExit: The checks fail without a break, or one does not apply any more.
     """
-    breaks = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+    breaks = json.loads(Path(__file__).with_name("breaks.json").read_text("utf-8"))
     gone = [b for b in breaks if (ROOT / b["file"]).read_text("utf-8").count(b["old"]) != 1]
     if gone:
         sys.exit("".join(f"{b['file']} does not hold once: {b['old']}\n" for b in gone))
@@ -64,7 +64,7 @@ def main():
     )
     print(report, end="")
     if "--update" in sys.argv:
-        Path(__file__).with_suffix(".txt").write_text(report, "utf-8")
+        Path(__file__).with_name("noticed.txt").write_text(report, "utf-8")
 
 
 if __name__ == "__main__":
