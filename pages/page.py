@@ -1,20 +1,21 @@
 """A page below docs/, taken apart once: nothing else knows how its Markdown is written.
 
 `Page.read(file)` and `Page.every()` read files, notebooks too; `Page.parse(text, uri)` takes any
-text of a page. All are cached by the text, so that what was edited is read anew. A page has
+text of a page. All are kept by their text, so that what was edited is read anew. A page has
 
 - `front`: its front matter as a dict; `title`; `text`: the Markdown that was parsed;
 - `sections`: a heading and what stands under it, up to the next heading of any level;
-- `embeds`, `tabs`, `tables`, `markers`: those of all sections, in their order.
+- and, like each of its sections, what `Parts` names: embeds, tabs, tables, markers and so on.
 
-Lines are counted from 1 in `text`, and a span is a pair of places in it: `text[slice(*span)]`.
+Lines are counted from 1 in `text`.
 """
 
+import bisect
 import functools
 import itertools
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify, unique
@@ -22,12 +23,24 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from mkdocs.utils import meta
 
-from checks import DOCS
+from checks import DOCS, SNIPPETS
+from checks.snippets import read
 
-BLOCK = re.compile(r'(?P<kind>===|\?\?\?|!!!)\+?(?: \w+)? "(?P<label>.+)"')
-EMBED = re.compile(r'--8<-- "(.+\.md)"')
+# A tab or a fold, of which markdown-it knows nothing.
+INDENTED = re.compile(
+    r'^(?P<kind>===|\?\?\?)\+?(?: \w+)? "(?P<label>.+)"\n(?P<inside>(?: {4}.*(?:\n|\Z)|\n)+)', re.M
+)
+EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+class Span(NamedTuple):
+    """A part of a text, `text[slice(*span)]`."""
+
+    start: int
+    end: int
 
 
 class Embed(NamedTuple):
@@ -40,10 +53,11 @@ class Embed(NamedTuple):
 
 
 class Tab(NamedTuple):
-    """A tab, and the embeds in it."""
+    """A tab, the line after its last one, and the embeds in it."""
 
     label: str
     line: int
+    end: int
     embeds: list[Embed]
 
 
@@ -69,7 +83,7 @@ class Marker(NamedTuple):
     word: str
     arguments: str
     line: int
-    span: tuple[int, int]
+    span: Span
 
 
 class Prose(NamedTuple):
@@ -82,7 +96,7 @@ class Prose(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A fence with its info string, such as `text`, or indented code, whose info is empty.
+    """A fence with its info string, such as `text`, or indented code, which has none.
 
     The code of a notebook is a fence marked `cell`.
     """
@@ -93,36 +107,60 @@ class Block(NamedTuple):
 
 
 @dataclass
-class Section:
-    """What stands between a heading and the next one; the title is Markdown."""
+class Parts:
+    """What stands on a page or under a heading; `tabs` holds sets of them, `pictures` names."""
+
+    embeds: list[Embed] = field(default_factory=list, init=False)
+    tabs: list[list[Tab]] = field(default_factory=list, init=False)
+    tables: list[Table] = field(default_factory=list, init=False)
+    markers: list[Marker] = field(default_factory=list, init=False)
+    prose: list[Prose] = field(default_factory=list, init=False)
+    blocks: list[Block] = field(default_factory=list, init=False)
+    pictures: list[str] = field(default_factory=list, init=False)
+
+    @property
+    def names(self):
+        """The names of the examples, each once, in their order."""
+        return list(dict.fromkeys(embed.name for embed in self.embeds))
+
+    @property
+    def printed(self):
+        """All that the examples print; a cell asserts what its notebook says."""
+        cells = [block.content for block in self.blocks if block.info == "cell"]
+        return "\n".join([*cells, *(read(SNIPPETS / name).output for name in self.names)])
+
+    @property
+    def shown(self):
+        """What the examples print and what they are made of."""
+        return "\n".join([self.printed, *(read(SNIPPETS / name).code for name in self.names)])
+
+
+@dataclass
+class Section(Parts):
+    """A heading, its title as Markdown, and what stands under it."""
 
     title: str
     level: int
     anchor: str
     line: int
-    span: tuple[int, int]
-    embeds: list[Embed] = field(default_factory=list)
-    tabs: list[list[Tab]] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    markers: list[Marker] = field(default_factory=list)
-    prose: list[Prose] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    pictures: list[str] = field(default_factory=list)
-
-    @property
-    def names(self):
-        """Return the names of the examples under the heading."""
-        return [embed.name for embed in self.embeds]
+    span: Span
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page and its parts; `uri` is its path below docs/."""
+@dataclass
+class Page(Parts):
+    """A page and its sections; `uri` is its path below docs/."""
 
     uri: str
     text: str
     front: dict
     sections: list[Section]
+
+    def __post_init__(self):
+        """Give the page the parts of all its sections."""
+        for part in fields(Parts):
+            every = (getattr(section, part.name) for section in self.sections)
+            setattr(self, part.name, list(itertools.chain(*every)))
+        self.file, self.title = DOCS / self.uri, self.sections[0].title
 
     @staticmethod
     def files():
@@ -146,154 +184,108 @@ class Page:
         return cls.parse(text, file.relative_to(DOCS).as_posix())
 
     @classmethod
+    @functools.cache
     def parse(cls, text, uri):
         """Return the page whose Markdown is `text`.
 
         Raises:
             ValueError: It has no title.
         """
-        return parsed(text, uri)
-
-    @property
-    def file(self):
-        """Return its file, whether or not there is one."""
-        return DOCS / self.uri
-
-    @property
-    def title(self):
-        """Return its title as Markdown."""
-        return self.sections[0].title
-
-    @property
-    def embeds(self):
-        """Return the embeds of all sections."""
-        return [embed for section in self.sections for embed in section.embeds]
-
-    @property
-    def names(self):
-        """Return the names of the examples that it shows, each once, in their order."""
-        return list(dict.fromkeys(embed.name for embed in self.embeds))
-
-    @property
-    def tabs(self):
-        """Return the sets of tabs of all sections."""
-        return [tabs for section in self.sections for tabs in section.tabs]
-
-    @property
-    def tables(self):
-        """Return the tables of all sections."""
-        return [table for section in self.sections for table in section.tables]
-
-    @property
-    def markers(self):
-        """Return the markers of all sections."""
-        return [marker for section in self.sections for marker in section.markers]
+        rest, front = meta.get_data(text)
+        above = text[: len(text) - len(rest)].count("\n")
+        body = INDENTED.sub(dedented, "\n" * above + rest)
+        nodes = list(SyntaxTreeNode(MARKDOWN.parse(body)).walk(include_self=False))
+        sections = headed([node for node in nodes if node.type == "heading"], text)
+        if not sections:
+            raise ValueError(f"docs/{uri} has no title: begin it with # and what it is about")
+        put_tabs(text, sections)
+        put_markers(text, sections)
+        for node in nodes:
+            if node.map:
+                put_node(node, text, under(sections, node.map[0] + 1))
+        return cls(uri, text, front, sections)
 
 
-def block(state, start, end, silent):
-    """Tell markdown-it of tabs (`=== "Label"`), folds and admonitions, indented by four."""
-    begins = state.bMarks[start] + state.tShift[start]
-    found = BLOCK.fullmatch(state.src[begins : state.eMarks[start]].rstrip())
-    if not found or state.is_code_block(start):
-        return False
-    if silent:
-        return True
-    last = after = start + 1
-    indent = state.sCount[start] + 4
-    while after < end and (state.isEmpty(after) or state.sCount[after] >= indent):
-        after += 1
-        last = last if state.isEmpty(after - 1) else after
-    before = state.blkIndent, state.lineMax
-    state.blkIndent, state.lineMax = indent, last
-    opened = state.push(f"{'tab' if found['kind'] == '===' else 'fold'}_open", "", 1)
-    opened.map, opened.meta = [start, last], {"label": found["label"]}
-    state.md.block.tokenize(state, start + 1, last)
-    state.push(opened.type.replace("open", "close"), "", -1)
-    state.blkIndent, state.lineMax = before
-    state.line = last
-    return True
+def dedented(found):
+    """Return what stands in a tab or a fold, at the same lines."""
+    return "\n" + re.sub("^ {4}", "", found["inside"], flags=re.M)
 
 
-MARKDOWN = MarkdownIt("commonmark").enable("table")
-MARKDOWN.block.ruler.before(
-    "fence", "tab", block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-)
+def line_at(text, place):
+    """Return the line of a place in `text`."""
+    return text.count("\n", 0, place) + 1
+
+
+def headed(headings, text):
+    """Return a section, still empty, for each node that is a heading."""
+    places, sections, taken = [0, *(found.end() for found in re.finditer("\n", text))], [], set()
+    for node in headings:
+        [inner] = node.children
+        title, _, anchor = inner.content.partition(" {#")
+        plain = "".join(t.content for t in inner.walk() if t.type in ("text", "code_inline"))
+        anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
+        span = Span(places[node.map[0]], len(text))
+        if sections:
+            sections[-1].span = sections[-1].span._replace(end=span.start)
+        sections.append(Section(title, int(node.tag[1]), anchor, node.map[0] + 1, span))
+    return sections
+
+
+def under(sections, line):
+    """Return the section in which a line stands."""
+    return sections[max(bisect.bisect(sections, line, key=lambda section: section.line) - 1, 0)]
+
+
+def put_tabs(text, sections):
+    """Put the tabs into their sections, those that follow each other in one set."""
+    end = 0
+    for found in INDENTED.finditer(text):
+        line = line_at(text, found.start())
+        if found["kind"] == "===":
+            sets = under(sections, line).tabs
+            if line > end:
+                sets.append([])
+            end = line_at(text, found.end())
+            sets[-1].append(Tab(found["label"], line, end, []))
+
+
+def put_markers(text, sections):
+    """Put the markers into their sections."""
+    for found in MARKER.finditer(text):
+        line = line_at(text, found.start())
+        marker = Marker(found["word"], found["arguments"] or "", line, Span(*found.span()))
+        under(sections, line).markers.append(marker)
 
 
 def around(node, *kinds):
-    """Return the node of one of these kinds that is `node` or holds it, or None."""
+    """Return the node of one of these kinds that holds `node`, or None."""
     while node and node.type not in kinds:
         node = node.parent
     return node
 
 
-def row_cells(row):
-    """Return the cells of a table's row as Markdown."""
-    return [cell.children[0].content for cell in row.children]
+def row_of(node):
+    """Return the row of a table that a node is."""
+    return Row([cell.children[0].content for cell in node.children], node.map[0] + 1)
 
 
-def headed(node, taken, span):
-    """Return an empty section for a node that is a heading."""
-    [inner] = node.children
-    title, _, anchor = inner.content.partition(" {#")
-    plain = "".join(t.content for t in inner.walk() if t.type in ("text", "code_inline"))
-    anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
-    return Section(title, int(node.tag[1]), anchor, node.map[0] + 1, span)
-
-
-def put(node, section, text, lines):
-    """Put what `node` is into its section; `lines` are the places where those of `text` begin."""
-    line = ((around(node, "inline") or node).map or [0])[0] + 1
+def put_node(node, text, section):
+    """Put what a node of the tree is into its section."""
+    line = node.map[0] + 1
     if node.type in ("fence", "code_block"):
         section.blocks.append(Block(node.info, node.content, line))
-    elif node.type == "table":
-        head, *rows = (inner for inner in node.walk() if inner.type == "tr")
-        rows = [Row(row_cells(row), row.map[0] + 1) for row in rows]
-        section.tables.append(Table(row_cells(head), rows, line, section.anchor))
-    elif node.type == "tab":
-        if not node.previous_sibling or node.previous_sibling.type != "tab":
-            section.tabs.append([])
-        section.tabs[-1].append(Tab(node.meta["label"], line, []))
-    elif node.type in ("html_block", "html_inline"):
+    elif node.type == "html_block":
         section.pictures += PICTURE.findall(node.content)
-        for found in MARKER.finditer(node.content):
-            after = section.markers[-1].span[1] if section.markers else 0
-            place = text.index(found[0], max(after, lines[line - 1]))
-            number = text.count("\n", 0, place) + 1
-            span = place, place + len(found[0])
-            section.markers.append(Marker(found["word"], found["arguments"] or "", number, span))
+    elif node.type == "table":
+        head, *rows = (row_of(inner) for inner in node.walk() if inner.type == "tr")
+        section.tables.append(Table(head.cells, rows, line, section.anchor))
+    elif node.type == "inline" and (found := EMBED.fullmatch(node.content)):
+        indent = len(re.match(" *", text.splitlines()[line - 1])[0])
+        tab = next((t for tabs in section.tabs for t in tabs if t.line < line < t.end), None)
+        section.embeds.append(Embed(found[1], line, indent, tab and tab.label))
+        if tab:
+            tab.embeds.append(section.embeds[-1])
     elif node.type == "inline" and node.parent.type != "heading":
-        if found := EMBED.fullmatch(node.content):
-            tab = around(node, "tab")
-            indent = text.index("-", lines[line - 1]) - lines[line - 1]
-            embed = Embed(found[1], line, indent, tab and tab.meta["label"])
-            section.embeds.append(embed)
-            if tab:
-                section.tabs[-1][-1].embeds.append(embed)
-        else:
-            item = around(node, "tr", "list_item")
-            links = [n.attrs["href"] for n in item.walk() if n.type == "link"] if item else []
-            section.prose.append(Prose(node.content, node.token.children, line, links))
-
-
-@functools.cache
-def parsed(text, uri):
-    """Return the page whose Markdown is `text`."""
-    rest, front = meta.get_data(text)
-    above = text[: len(text) - len(rest)].count("\n")
-    tree = SyntaxTreeNode(MARKDOWN.parse("\n" * above + rest))
-    lines = [0, *(found.end() for found in re.finditer("\n", text))]
-    headings = [node for node in tree.walk() if node.type == "heading"]
-    starts = [lines[node.map[0]] for node in headings] + [len(text)]
-    if not headings:
-        raise ValueError(f"docs/{uri} has no title: begin it with one, like # What it is about")
-    taken = set()
-    sections = [
-        headed(node, taken, span)
-        for node, span in zip(headings, itertools.pairwise(starts), strict=True)
-    ]
-    place = 0
-    for node in tree.walk(include_self=False):
-        place += node.type == "heading" and node is not headings[0]
-        put(node, sections[place], text, lines)
-    return Page(uri, text, front, sections)
+        item = around(node, "tr", "list_item")
+        links = [n.attrs["href"] for n in item.walk() if n.type == "link"] if item else []
+        section.prose.append(Prose(node.content, node.token.children, line, links))
