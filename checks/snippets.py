@@ -1,4 +1,4 @@
-"""What an example is, which there are, and what a page embeds; nothing else takes one apart.
+"""What an example is, and which there are; nothing else takes one apart.
 
 An example is a Markdown file below snippets/ with a python fence and, under it, an output fence.
 Pages embed it by its name, such as `parameters/grad_ys/tape.md`. The README holds one, too.
@@ -6,17 +6,15 @@ Pages embed it by its name, such as `parameters/grad_ys/tape.md`. The README hol
 
 import ast
 import hashlib
-import json
 import re
 from typing import NamedTuple
 
-from checks import DOCS, SNIPPETS, relative
+from checks import SNIPPETS, relative
 
 FENCES = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n+^```output\n(?P<output>.*?)^```$)?",
     re.M | re.S,
 )
-EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
 
 
 class MisshapenError(Exception):
@@ -91,24 +89,3 @@ def files():
 def load():
     """Return all examples, with the hash by which results know them: {name: Snippet}."""
     return {snippet.name: snippet for snippet in map(read, files())}
-
-
-def pages():
-    """Return the files of all pages, notebooks included."""
-    return sorted({*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")} - {*DOCS.glob("assets/*")})
-
-
-def markdown(page):
-    """Return a page as Markdown; a notebook's code stands in fences marked `cell`."""
-    text = page.read_text("utf-8")
-    if page.suffix == ".md":
-        return text
-    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
-    return "\n\n".join(
-        text if kind == "markdown" else f"```cell\n{text}\n```" for kind, text in cells
-    )
-
-
-def embeds(text):
-    """Return the names of the examples that Markdown embeds, each once, in their order."""
-    return list(dict.fromkeys(EMBED.findall(text)))

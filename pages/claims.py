@@ -5,18 +5,10 @@ inline code with one of these, or a block of text, such as a signature. A number
 calls a result must be printed, and so must a block of text.
 """
 
-import functools
 import re
-import textwrap
-from pathlib import Path
 from typing import NamedTuple
 
-from markdown.extensions.toc import slugify, unique
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
-
-from checks import DOCS, SNIPPETS
-from checks.snippets import EMBED, markdown, pages, read
+from pages.page import MARKDOWN, Page, Section
 
 NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
 ROW = rf"{NUMBER}(?:(?:[\s.,&\\()\[\]]+| and ){NUMBER})*"
@@ -31,10 +23,6 @@ NO_CLAIM = re.compile(
 RESULT = re.compile(
     r"\b(?:prints?|gives?|gave|returns?|results?|becomes?|comes? (?:out|to)|equals?)\b[^.;:!?]*$"
 )
-DESCRIPTION = re.compile(r"\A---\n.*?^description: (?:>-)?\s*(.*?)^(?=\S)", re.M | re.S)
-PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
-TAB = re.compile(r"^(?:===|\?\?\?) .*\n((?: {4}.*\n|\n)+)", re.M)
-MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 class Claim(NamedTuple):
@@ -47,31 +35,17 @@ class Claim(NamedTuple):
     links: list
 
 
-class Section(NamedTuple):
-    """What stands under a heading: its examples, pictures, a notebook's cells, its claims."""
+class Home(NamedTuple):
+    """Where readers find an example: the address of a page below docs/, and the section."""
 
-    title: str
-    anchor: str
-    names: list
-    pictures: list
-    cells: list
-    claims: list
-
-    @property
-    def printed(self):
-        """All that the examples print; a cell asserts what its notebook says."""
-        return "\n".join([*self.cells, *(read(SNIPPETS / name).output for name in self.names)])
-
-    @property
-    def shown(self):
-        """What the examples print and what they are made of."""
-        return "\n".join([self.printed, *(read(SNIPPETS / name).code for name in self.names)])
+    uri: str
+    section: Section
 
 
-def said(inline, line, links):
-    """Yield the claims of a line's tokens, as markdown-it-py gives them."""
+def claims_in(tokens, line, links):
+    """Yield the claims of a paragraph's tokens, as markdown-it-py gives them."""
     before = ""
-    for token in inline.children:
+    for token in tokens:
         content = token.content
         if token.type == "text":
             content = NO_CLAIM.sub(lambda found: " " * len(found[0]), content)
@@ -86,42 +60,11 @@ def said(inline, line, links):
         line += token.type == "softbreak"
 
 
-def body(page):
-    """Return a page's Markdown without front matter, tabs and folds, at the same lines."""
-    front = re.compile(r"\A---\n.*?^---$", re.M | re.S)
-    text = front.sub(lambda found: "\n" * found[0].count("\n"), markdown(page))
-    return TAB.sub(lambda tab: "\n" + textwrap.dedent(tab[1]), text)
-
-
-def links(node):
-    """Return where the links of the table's row or list's item lead that `node` stands in."""
-    while node and node.type not in ("tr", "list_item"):
-        node = node.parent
-    return [inner.attrs["href"] for inner in node.walk() if inner.type == "link"] if node else []
-
-
-@functools.cache
-def sections(page):
-    """Return the sections of a page, in their order; its title starts the first."""
-    found, taken = [Section("", "", [], [], [], [])], set()
-    for node in SyntaxTreeNode(MARKDOWN.parse(body(page))).walk():
-        section, inside = found[-1], node.type == "inline"
-        if inside and node.parent.type == "heading":
-            title, _, anchor = node.content.partition(" {#")
-            plain = "".join(t.content for t in node.walk() if t.type in ("text", "code_inline"))
-            anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
-            found.append(Section(title, anchor, [], [], [], []))
-        elif inside and (embed := EMBED.fullmatch(node.content)):
-            section.names.append(embed[1])
-        elif inside:
-            section.claims.extend(said(node.token, node.map[0] + 1, links(node)))
-        elif node.type == "html_block":
-            section.pictures.extend(PICTURE.findall(node.content))
-        elif node.type == "fence" and node.info == "cell":
-            section.cells.append(node.content)
-        elif node.type == "fence" and node.info == "text" and "--8<--" not in node.content:
-            section.claims.append(Claim(node.content, "text", node.map[0] + 2, True, []))
-    return found[1:]
+def claims_of(section):
+    """Return what a section claims: its prose, then its blocks of text."""
+    found = [claim for p in section.prose for claim in claims_in(p.tokens, p.line, p.links)]
+    texts = (b for b in section.blocks if b.info == "text" and "--8<--" not in b.content)
+    return found + [Claim(block.content, "text", block.line + 1, True, []) for block in texts]
 
 
 def numbers(text):
@@ -141,51 +84,43 @@ def supported(claim, text):
     return " ".join(claim.text.split()) in " ".join(text.split())
 
 
-def target(page, href):
+def section_at(page, href):
     """Return the section that a link leads to, or None if that is not on this site's pages."""
     path, _, anchor = href.partition("#")
-    file = (page.parent / path).resolve() if path else page
-    if file not in pages():
+    file = (page.file.parent / path).resolve() if path else page.file
+    if file.suffix not in (".md", ".ipynb") or not file.is_file():
         return None
-    return next((s for s in sections(file) if not anchor or s.anchor == anchor), None)
+    found = Page.read(file).sections if path else page.sections
+    return next((s for s in found if not anchor or s.anchor == anchor), None)
 
 
-def unsupported(page):
+def unsupported_claims(page):
     """Return the claims on `page` that no example under the same heading shows or prints.
 
     A row of a table and an item of a list also borrow the examples that they link to, and the
     description, which stands in a list of search results, all of its page.
     """
-    described = " ".join(DESCRIPTION.findall(markdown(page)))
-    everything = "\n".join(section.shown for section in sections(page))
-    about = said(MARKDOWN.parseInline(described)[0], 1, [])
-    wrong = [claim for claim in about if not supported(claim, everything)]
-    for section in sections(page):
-        for claim in section.claims:
-            near = [section, *filter(None, (target(page, href) for href in claim.links))]
+    [described] = MARKDOWN.parseInline(page.front.get("description", ""))
+    about = claims_in(described.children, 1, [])
+    wrong = [claim for claim in about if not supported(claim, page.shown)]
+    for section in page.sections:
+        for claim in claims_of(section):
+            near = [section, *filter(None, (section_at(page, href) for href in claim.links))]
             if not any(supported(claim, s.printed if claim.result else s.shown) for s in near):
                 wrong.append(claim)
     return wrong
 
 
 def home(name):
-    """Return where readers find the example `name`: a page below docs/, and its section.
+    """Return where readers find the example `name`.
 
     Of several pages, it is the one whose path the example's folder has.
 
     Raises:
         KeyError: No page embeds it.
     """
-    found = [
-        (
-            page.relative_to(DOCS).with_suffix("") != Path(name).parent,
-            str(page.relative_to(DOCS)),
-            section,
-        )
-        for page in pages()
-        for section in sections(page)
-        if name in section.names
-    ]
+    found = [Home(page.uri, s) for page in Page.every() for s in page.sections if name in s.names]
     if not found:
         raise KeyError(name)
-    return min(found, key=lambda place: place[0])[1:]
+    own = name.rpartition("/")[0]
+    return next((place for place in found if place.uri.rpartition(".")[0] == own), found[0])

@@ -8,11 +8,9 @@ import re
 from typing import NamedTuple
 
 from checks import DOCS, SNIPPETS
-from checks.snippets import markdown, read
-from pages import claims
+from checks.snippets import read
+from pages.page import Page, Section
 
-FOLDER = DOCS / "errors"
-SECTION = re.compile(r"^## (?P<title>.+)\n\n(?P<says>.+)\n(?:.*\n)*?(?=^## |\Z)", re.M)
 # Calls on the way to an error, as in a traceback, and advice on what TensorFlow itself calls.
 BESIDES = re.compile(
     r"^(?:>>>| {4}(?! *\w+Error: )).*\n"
@@ -24,13 +22,13 @@ LACKS = re.compile(r"ModuleNotFoundError|ImportError|AttributeError: (?:partiall
 
 
 class Entry(NamedTuple):
-    """A message as its heading shows it, its anchor, first sentence, examples and whole text."""
+    """A message as its heading shows it, its anchor, first sentence, examples and whole section."""
 
     title: str
     anchor: str
     says: str
-    names: list
-    text: str
+    names: list[str]
+    section: Section
 
     @property
     def message(self):
@@ -38,23 +36,24 @@ class Entry(NamedTuple):
         return [part for part in self.title.strip("` ").split("…") if part.strip()]
 
 
-def pages():
-    """Return the files that hold entries."""
-    return [page for page in sorted(FOLDER.glob("*.md")) if page.stem != "index"]
+def error_pages():
+    """Return the pages that hold entries."""
+    files = sorted((DOCS / "errors").glob("*.md"))
+    return [Page.read(file) for file in files if file.stem != "index"]
 
 
 def entries(page):
-    """Return the entries of the page in the file `page`."""
-    found = {section.title: section for section in claims.sections(page)}
+    """Return the entries of a page: its sections that begin with a sentence."""
     return [
-        Entry(s["title"], found[s["title"]].anchor, s["says"], found[s["title"]].names, s[0])
-        for s in SECTION.finditer(markdown(page))
+        Entry(s.title, s.anchor, s.prose[0].text.splitlines()[0], s.names, s)
+        for s in page.sections
+        if s.level == 2 and s.prose and s.prose[0].line == s.line + 2
     ]
 
 
-def every():
-    """Return all entries, each with the file of its page."""
-    return [(page, entry) for page in pages() for entry in entries(page)]
+def every_entry():
+    """Return all entries, each with its page."""
+    return [(page, entry) for page in error_pages() for entry in entries(page)]
 
 
 def forms(name, outcomes, releases):

@@ -7,11 +7,8 @@ Under its heading, a statement names printed lines: `<!-- holds: LINE -->` where
 import re
 from typing import NamedTuple
 
-STATEMENT = re.compile(
-    r"^### (?P<says>.+) \{(?P<anchor>#.+)\}\n\n(?P<lines>(?:<!-- (?:holds|fails): .+ -->\s*)+)",
-    re.M,
-)
-LINE = re.compile(r"<!-- (?P<word>holds|fails): (?P<text>.+) -->")
+from pages.page import Marker, Section
+
 VERDICTS = {("holds",): "true", ("fails",): "false", ("fails", "holds"): "true but"}
 # A line tells by itself on which side it stands, so that the two words cannot be swapped.
 POLARITY = {
@@ -21,34 +18,21 @@ POLARITY = {
 
 
 class Statement(NamedTuple):
-    """A statement, its anchor, and its deciding lines as pairs of word and text."""
+    """A statement: its section, and the markers that name its deciding lines."""
 
-    says: str
-    anchor: str
-    lines: list
+    section: Section
+    lines: list[Marker]
 
     @property
     def verdict(self):
         """Return true, false or true but."""
-        return VERDICTS[tuple(sorted({word for word, _ in self.lines}))]
-
-    @property
-    def chip(self):
-        """Return the verdict as HTML."""
-        return f'<span class="verdict {self.verdict.split()[-1]}">{self.verdict}</span>'
+        return VERDICTS[tuple(sorted({line.word for line in self.lines}))]
 
 
-def statements(text):
-    """Return the statements of a page's Markdown."""
-    return [
-        Statement(f["says"], f["anchor"], LINE.findall(f["lines"]))
-        for f in STATEMENT.finditer(text)
+def statements(page):
+    """Return the statements of a page."""
+    found = [
+        Statement(section, [marker for marker in section.markers if marker.word in POLARITY])
+        for section in page.sections
     ]
-
-
-def with_chips(text):
-    """Return a page's Markdown with a chip in place of the lines that decide."""
-    chips = iter([statement.chip for statement in statements(text)])
-    return STATEMENT.sub(
-        lambda found: found[0].removesuffix(found["lines"]) + next(chips) + " ", text
-    )
+    return [statement for statement in found if statement.lines]
