@@ -4,7 +4,8 @@ import re
 import textwrap
 
 from checks import SNIPPETS
-from checks.snippets import EMBED, read
+from checks.snippets import read
+from pages.page import EMBED
 
 TABS = re.compile(r'(?:^===\+? ".+"\n\n(?: {4}.*\n|\n)+){2,}', re.M)
 LABEL = re.compile(r'^===\+? "(.+)"$', re.M)

@@ -10,8 +10,8 @@ import re
 
 from mkdocs.exceptions import PluginError
 
-from checks import DOCS
 from pages import errors
+from pages.page import Page
 from releases import data as releases
 
 MARKER = re.compile(r"^<!-- errors( frequent)? -->$", re.M)
@@ -22,11 +22,11 @@ def on_nav(nav, config, files):
     """Read the entries again at each build, page by page in the order of the navigation."""
     OUTCOMES.clear()
     OUTCOMES.update(releases.load())
-    errors.claims.sections.cache_clear()
     PAGES.clear()
+    found = {page.uri: errors.entries(page) for page in errors.error_pages()}
     for page in nav.pages:
-        if DOCS / page.file.src_uri in errors.pages():
-            PAGES[page.file.src_uri] = page.title, errors.entries(DOCS / page.file.src_uri)
+        if page.file.src_uri in found:
+            PAGES[page.file.src_uri] = page.title, found[page.file.src_uri]
 
 
 def printed(name):
@@ -69,14 +69,11 @@ def on_page_markdown(markdown, page, config, files):
     Raises:
         PluginError: `frequent` names an error that there is not. The site is not built.
     """
-
-    def told(section):
-        [entry] = [entry for entry in entries if entry.title == section["title"]]
-        return f'{section[0].rstrip()}\n\n<div class="forms">{printed(entry.names[0])}</div>\n\n'
-
     if page.file.src_uri in PAGES:
-        _, entries = PAGES[page.file.src_uri]
-        markdown = errors.SECTION.sub(told, markdown)
+        for entry in reversed(errors.entries(Page.parse(markdown, page.file.src_uri))):
+            end, forms = entry.section.span.end, printed(entry.names[0])
+            told = f'{markdown[:end].rstrip()}\n\n<div class="forms">{forms}</div>\n\n'
+            markdown = told + markdown[end:]
     try:
         return MARKER.sub(
             lambda found: listed(page, page.meta["frequent"] if found[1] else None), markdown

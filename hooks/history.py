@@ -5,10 +5,10 @@
 
 import datetime
 import posixpath
-import re
 from pathlib import Path
 
-from pages import claims, history
+from pages import history
+from pages.page import Page
 
 MARKER = "<!-- history -->"
 DAYS, PAGES = {}, []
@@ -23,7 +23,7 @@ def on_config(config):
 def on_nav(nav, config, files):
     """Read the history again at each build, and the order of the pages."""
     DAYS.clear()
-    DAYS.update(history.load())
+    DAYS.update(history.days_of_files())
     PAGES[:] = nav.pages
 
 
@@ -35,15 +35,14 @@ def written(day):
 
 def news(page):
     """Return what came on each day: pages, and examples on pages that were there before."""
-    shown = {Path(shown.file.abs_src_path): shown.file.src_uri for shown in PAGES}
+    shown = {one.file.src_uri: Page.read(Path(one.file.abs_src_path)) for one in PAGES}
 
-    def link(source, note=""):
-        title = re.search(r"^# (.+)$", claims.body(source), re.M)[1]
-        address = posixpath.relpath(shown[source], posixpath.dirname(page.file.src_uri))
-        return f"- [{title}]({address}){note}"
+    def link(uri, note=""):
+        address = posixpath.relpath(uri, posixpath.dirname(page.file.src_uri))
+        return f"- [{shown[uri].title}]({address}){note}"
 
     lines = []
-    for day, (new, more) in history.news(shown, DAYS).items():
+    for day, (new, more) in history.news_by_day(shown.values(), DAYS).items():
         lines += ["", f"## {written(day)}"]
         if new:
             lines += ["", "**New pages**", "", *map(link, new)]
@@ -57,7 +56,7 @@ def news(page):
 
 def on_page_markdown(markdown, page, config, files):
     """Date `page`, and list what is new where it asks for it."""
-    if day := history.changed(Path(page.file.abs_src_path), DAYS):
+    if day := history.day_changed(Page.read(Path(page.file.abs_src_path)), DAYS):
         page.update_date = day
         page.meta["changed"] = day, written(day)
     return markdown.replace(MARKER, news(page)) if MARKER in markdown else markdown

@@ -23,6 +23,7 @@ from mkdocs.utils import meta
 
 from checks import DOCS, ROOT, snippets
 from pages import calls, claims, errors, statements
+from pages.page import Page
 from releases import data as releases
 
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+)(?: (?P<name>\S+))? -->")
@@ -64,7 +65,6 @@ def on_nav(nav, config, files):
     except snippets.MisshapenError as error:
         raise PluginError(str(error)) from None
     PAGES[:] = nav.pages
-    claims.sections.cache_clear()
 
 
 def link(path, page):
@@ -116,7 +116,21 @@ def source(page):
 
 def stated(page):
     """Return the statements on `page`."""
-    return statements.statements(source(page))
+    return statements.statements(Page.read(DOCS / page.file.src_uri))
+
+
+def chip(statement):
+    """Return the verdict of a statement as HTML."""
+    verdict = statement.verdict
+    return f'<span class="verdict {verdict.split()[-1]}">{verdict}</span>'
+
+
+def with_chips(markdown, page):
+    """Return a page's Markdown with a chip in place of the lines that decide a statement."""
+    for statement in reversed(statements.statements(Page.parse(markdown, page.file.src_uri))):
+        start, end = statement.lines[0].span.start, statement.lines[-1].span.end
+        markdown = f"{markdown[:start]}{chip(statement)} {markdown[end:].lstrip()}"
+    return markdown
 
 
 def every_call(page):
@@ -170,7 +184,8 @@ def every_statement(page):
     for shown, found in pages:
         address = link(shown.file.src_uri, page)
         lines += ["", f"## [{shown.title}]({address})", "", "| statement | verdict |", "|---|---|"]
-        lines += [f"| [{s.says}]({address}{s.anchor}) | {s.chip} |" for s in found]
+        says = ((f"[{s.section.title}]({address}#{s.section.anchor})", chip(s)) for s in found)
+        lines += [f"| {said} | {verdict} |" for said, verdict in says]
     return "\n".join(lines)
 
 
@@ -180,7 +195,7 @@ def count(name):
         "examples": lambda: len(snippets.files()),
         "statements": lambda: sum(len(stated(shown)) for shown in PAGES),
         "calls": lambda: sum(len(calls.calls(source(shown))) for shown in PAGES),
-        "errors": lambda: len(errors.every()),
+        "errors": lambda: len(errors.every_entry()),
         "releases": lambda: len(releases.RELEASES),
         "verdicts": lambda: listed(Counter(row["verdict"] for row in rows())),
     }[name]()
@@ -211,7 +226,7 @@ def on_page_markdown(markdown, page, config, files):
         return made[word]()
 
     try:
-        markdown = calls.with_chips(MARKER.sub(written, statements.with_chips(markdown)))
+        markdown = calls.with_chips(MARKER.sub(written, with_chips(markdown, page)))
         # Where tabs do not stand side by side, readers see first what they came for.
         return re.sub('^=== (?="TF 2 tape")', "===+ ", markdown, flags=re.M)
     except KeyError as error:

@@ -16,14 +16,13 @@ import jinja2
 from mkdocs.structure.files import File
 
 from checks import snippets
-from pages import claims
+from pages.page import Page
 from releases import data as releases
 from releases.data import RELEASES, minor, span
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
 )
-TAB = re.compile(r'^ *=== "(?P<label>.+)"\n\s*--8<-- "(?P<name>.+\.md)"$', re.M)
 PAGE, DATA, SCRIPT = "evidence/releases.md", "evidence/differs.js", "assets/releases.js"
 MARKER = re.compile(r"<!-- releases (choice|matrix) -->")
 WORDS = {
@@ -93,10 +92,10 @@ def example(name, section, tabs):
 
 def examples(page):
     """Return the examples of a page, each where it stands first."""
-    path = Path(page.file.abs_src_path)
-    tabs = {found["name"]: found["label"] for found in TAB.finditer(path.read_text("utf-8"))}
+    shown = Page.read(Path(page.file.abs_src_path))
+    tabs = {embed.name: embed.tab for embed in shown.embeds if embed.tab}
     found = {}
-    for section in claims.sections(path):
+    for section in shown.sections:
         for name in section.names:
             found.setdefault(name, example(name, section, tabs))
     return list(found.values())
@@ -185,7 +184,7 @@ def on_page_markdown(markdown, page, config, files):
         )
 
     markdown = MARKER.sub(part, markdown)
-    if not snippets.embeds(markdown):
+    if not Page.parse(markdown, page.file.src_uri).names:
         return markdown
     lead, *rest = re.split(r"^(?=## )", markdown, maxsplit=1, flags=re.M)
     return f"{lead.rstrip()}\n\n{strip(page, files)}\n\n{''.join(rest)}"
@@ -194,7 +193,7 @@ def on_page_markdown(markdown, page, config, files):
 def on_page_content(html, page, config, files):
     """Give each example of `page` an anchor, where it stands first."""
     source = Path(page.file.abs_src_path)  # what a later hook expands is still an embed there
-    names, seen = iter(snippets.EMBED.findall(snippets.markdown(source))), set()
+    names, seen = iter([embed.name for embed in Page.read(source).embeds]), set()
 
     def anchored(listing):
         name = next(names, None)

@@ -19,6 +19,7 @@ from mkdocs.plugins import event_priority
 from nbformat import v4
 
 from checks import ROOT, SNIPPETS, snippets
+from pages.page import Page
 
 EMBED = re.compile(r'^( *)--8<-- "(.+)"$', re.M)
 PICTURE = re.compile(r".*<title\b[^>]*>(.*?)</title>\s*<desc\b[^>]*>(.*?)</desc>.*", re.S)
@@ -150,7 +151,8 @@ def on_page_markdown(markdown, page, config, files):
     for base in {folder, ""}:
         TEXTS[beside(page.file), base] = plain(markdown, base, page, config, files)
     page.meta["markdown"] = beside(page.file)
-    address, examples = beside(page.file, f"{page.file.name}.ipynb"), snippets.embeds(markdown)
+    address = beside(page.file, f"{page.file.name}.ipynb")
+    examples = Page.parse(markdown, page.file.src_uri).names
     # Each error needs a process of its own.
     if runs := examples and not page.file.src_uri.startswith("errors/"):
         NOTEBOOKS[address] = notebook(markdown, page)

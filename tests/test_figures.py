@@ -7,14 +7,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from checks import DOCS, SNIPPETS, relative
-from checks.snippets import markdown, pages, read
-from pages import claims
+from checks.snippets import read
+from pages.page import Page
 
 DRAWN = [
-    page
-    for page in pages()
-    if any(section.pictures for section in claims.sections(page))
-    or re.search(r"^<!-- (?:plot|heat) ", markdown(page), re.M)
+    page.file
+    for page in Page.every()
+    if page.pictures or {"plot", "heat"} & {marker.word for marker in page.markers}
 ]
 WEIGH, STEPS = "explanation/output-gradients/", "start/two-models/"
 

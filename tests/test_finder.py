@@ -18,11 +18,11 @@ from requests_cache import CachedSession
 from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import same
 from checks.other_tensorflow import here
-from checks.snippets import embeds, files, markdown, pages, read
+from checks.snippets import files, read
 from finder.bundle import bundle
 from finder.find_gradients import RULES, find, main
 from pages.calls import calls
-from pages.claims import sections
+from pages.page import Page
 from releases.data import load, stated
 
 FINDER = ROOT / "finder"
@@ -69,17 +69,12 @@ DEEP = {
     "functions": "lambda: " * 5000 + "1",
     "quotes": '"' + 'a"' * 50000,
 }
-TAB = re.compile(r'^=== "(.+)"\n\n((?:    --8<-- ".+"\n|\n)+)', re.M)
 
 
 @functools.cache
 def rows():
     """Return the rows of all tables with verdicts, by page, group and name."""
-    return {
-        (str(page.relative_to(DOCS)), row.of, row.old): row
-        for page in pages()
-        for row in calls(markdown(page))
-    }
+    return {(page.uri, row.of, row.old): row for page in Page.every() for row in calls(page.text)}
 
 
 outcomes = functools.cache(load)
@@ -89,10 +84,10 @@ outcomes = functools.cache(load)
 def labels():
     """Return for each example the labels of the tabs that show it."""
     found = {}
-    for page in pages():
-        for label, body in TAB.findall(markdown(page)):
-            for name in embeds(re.sub("^    ", "", body, flags=re.M)):
-                found.setdefault(name, set()).add(label)
+    for page in Page.every():
+        for embed in page.embeds:
+            if embed.tab:
+                found.setdefault(embed.name, set()).add(embed.tab)
     return found
 
 
@@ -112,7 +107,7 @@ def test_mapping_says_what_the_page_says(name, fate):
     page = DOCS / f"{path.rstrip('/')}.md"
     page = page if page.exists() else DOCS / path / "index.md"
     assert page.exists(), f"{name} leads to {fate['page']}: no such page"
-    anchors = {section.anchor for section in sections(page)}
+    anchors = {section.anchor for section in Page.read(page).sections}
     assert not anchor or anchor in anchors, f"{name} leads to {fate['page']}: no such heading"
     if row := fate.get("row"):
         known = rows().get((row["page"], row["of"], row["old"]))
@@ -153,18 +148,15 @@ def test_old_examples_are_found_with_the_verdict_of_their_page():
 def test_old_examples_get_the_verdict_of_their_page(page):
     """What a page says of its argument or call, the finder says of the page's old examples."""
     address = f"{page.parent.name}/{page.stem}/"
-    for label, body in TAB.findall(markdown(page)):
-        if label not in ("TF 1 graph", "TF 1 tfe"):
+    for name in [e.name for e in Page.read(page).embeds if e.tab in ("TF 1 graph", "TF 1 tfe")]:
+        code = read(SNIPPETS / name).code
+        if page.parent.name == "parameters" and f"{page.stem}=" not in code:
             continue
-        for name in embeds(re.sub("^    ", "", body, flags=re.M)):
-            code = read(SNIPPETS / name).code
-            if page.parent.name == "parameters" and f"{page.stem}=" not in code:
-                continue
-            said = [fate for found in find(code) for fate in (found, *found["arguments"])]
-            verdicts = {fate["verdict"] for fate in said if fate["page"].startswith(address)}
-            assert verdicts, f"{name}: no finding leads to {address}"
-            stated = {fate["verdict"] for fate in FATES_BY_PAGE[address]}
-            assert verdicts <= stated, f"{name}: {verdicts}, the page says {stated}"
+        said = [fate for found in find(code) for fate in (found, *found["arguments"])]
+        verdicts = {fate["verdict"] for fate in said if fate["page"].startswith(address)}
+        assert verdicts, f"{name}: no finding leads to {address}"
+        stated = {fate["verdict"] for fate in FATES_BY_PAGE[address]}
+        assert verdicts <= stated, f"{name}: {verdicts}, the page says {stated}"
 
 
 def test_new_examples_are_left_alone():

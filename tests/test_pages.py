@@ -12,17 +12,18 @@ import pytest
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, same
-from checks.snippets import EMBED, embeds, markdown, pages, read
+from checks.snippets import read
 from pages import calls, claims, errors
+from pages.page import Page
 from pages.statements import POLARITY, statements
 from releases import data as releases
 
-every_page = pytest.mark.parametrize("page", pages(), ids=relative)
+every_page = pytest.mark.parametrize("page", Page.every(), ids=lambda page: page.uri)
 PARAMETERS = json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
 SYMPTOMS = json.loads((DOCS / "symptoms.json").read_text("utf-8"))
 
 
-def example(name):
+def example_named(name):
     """Return the example that pages embed as `name`."""
     return read(SNIPPETS / name)
 
@@ -30,18 +31,18 @@ def example(name):
 @every_page
 def test_page_holds_no_code(page):
     """Every embed exists, and neither code nor prose stands where no check reads it."""
-    for name in embeds(markdown(page)):
+    for name in page.names:
         assert (SNIPPETS / name).exists(), (
-            f"{relative(page)} embeds {name}: create snippets/{name} or mend the name"
+            f"docs/{page.uri} embeds {name}: create snippets/{name} or mend the name"
         )
-    for token in claims.MARKDOWN.parse(claims.body(page)):
-        shown = token.type == "fence" and token.info in ("console", "text", "cell")
-        assert shown or token.type not in ("fence", "code_block"), (
-            f"{relative(page)} holds code; move it to snippets/ and embed it:\n{token.content}"
+    for block in page.blocks:
+        assert block.info in ("console", "text", "cell"), (
+            f"docs/{page.uri}:{block.line} is code, or an embed that is indented too far; move "
+            f"code to snippets/ and embed it:\n{block.content}"
         )
 
 
-@pytest.mark.parametrize("page", [p for p in pages() if p.suffix == ".ipynb"], ids=relative)
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.ipynb")), ids=relative)
 def test_notebook_is_kept_without_outputs(page):
     """What a notebook prints is made when the site is built, and never older than that."""
     for cell in json.loads(page.read_text("utf-8"))["cells"]:
@@ -55,10 +56,10 @@ def test_notebook_is_kept_without_outputs(page):
 def test_prose_claims_what_an_example_shows(page):
     """Every number, exception and quoted message stands in an example under its heading."""
     wrong = [
-        f"{relative(page)}:{claim.line} says {claim.text}, which no example under the same heading "
+        f"docs/{page.uri}:{claim.line} says {claim.text}, which no example under the same heading "
         + ("prints" if claim.result else "prints or writes")
         + ": embed the example that shows it, or correct the sentence"
-        for claim in claims.unsupported(page)
+        for claim in claims.unsupported_claims(page)
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
@@ -70,19 +71,20 @@ def test_prose_names_what_it_points_to(page):
     counted = r"\b(first|second|third|fourth|last|left|right)( \w+)? (lines?|columns?)\b"
     typed = r"\bTensorFlow (?!2\.21\b|1\.15\.5\b)\d\.\d+[.\d]*"
     for pattern, mend in ((counted, "name it by its label"), (typed, "write <!-- since … -->")):
-        found = re.search(pattern, claims.body(page), re.I)
-        assert not found, f"{relative(page)} says “{found[0]}”: {mend}; CONTRIBUTING.md tells how"
+        found = re.search(pattern, page.text[page.sections[0].span.start :], re.I)
+        assert not found, f"docs/{page.uri} says “{found[0]}”: {mend}; CONTRIBUTING.md tells how"
 
 
 def test_stated_ranges_are_those_of_the_data():
     """Every marker of a range names an example whose results tell it."""
     outcomes = releases.load()
-    for page in pages():
-        for word, name in re.findall(r"<!-- (since|until|on) (\S+) -->", markdown(page)):
-            try:
-                releases.stated(word, name, outcomes)
-            except releases.StaleError as error:
-                pytest.fail(f"{relative(page)}: {error}", pytrace=False)
+    for page in Page.every():
+        for marker in page.markers:
+            if marker.word in ("since", "until", "on"):
+                try:
+                    releases.stated(marker.word, marker.arguments, outcomes)
+                except releases.StaleError as error:
+                    pytest.fail(f"docs/{page.uri}:{marker.line}: {error}", pytrace=False)
 
 
 SIDES = {
@@ -98,20 +100,18 @@ SIDES = {
 @every_page
 def test_tab_shows_what_its_label_says(page):
     """Old, new and tf.gradients kept, in this order: the labels tell which code is which."""
-    sets = re.findall(r'(?:^=== ".+"\n\n(?: {4}.*\n|\n)+)+', markdown(page), re.M)
-    for shown in sets:
-        labels = re.findall('^=== "(.+)"$', shown, re.M)
-        assert len(labels) > 1 and labels == sorted(labels, key=list(SIDES).index), (
-            f"{relative(page)} has the tabs {labels}; show two or more, in the order of "
-            f"{', '.join(SIDES)}, and a single one without a tab"
+    for tabs in page.tabs:
+        labels = [tab.label for tab in tabs]
+        known = [label for label in SIDES if label in labels]
+        assert len(labels) > 1 and labels == known, (
+            f"docs/{page.uri}:{tabs[0].line} has the tabs {labels}; show two or more, in the order "
+            f"of {', '.join(SIDES)}, and a single one without a tab"
         )
-    tabs = re.findall(r'^=== "(.+)"\n\n((?: {4}.*\n|\n)+)', markdown(page), re.M)
-    for label, inside in tabs:
-        for name in EMBED.findall(inside):
-            assert label in SIDES and SIDES[label](example(name)), (
-                f"{relative(page)} shows {name} as {label}, which it is not; the labels are "
-                f"{', '.join(SIDES)}"
-            )
+    for embed in page.embeds:
+        assert not embed.tab or SIDES[embed.tab](example_named(embed.name)), (
+            f"docs/{page.uri}:{embed.line} shows {embed.name} as {embed.tab}, which it is not; the "
+            f"labels are {', '.join(SIDES)}"
+        )
 
 
 def installed(repository, release, path):
@@ -134,13 +134,8 @@ def installed(repository, release, path):
 @every_page
 def test_citation_is_the_line_of_the_source(page):
     """A link to a line of source code has that line as its title."""
-    links = [
-        child.attrs
-        for token in claims.MARKDOWN.parse(claims.body(page))
-        for child in token.children or ()
-        if child.type == "link_open"
-    ]
-    for link in links:
+    tokens = (token for prose in page.prose for token in prose.tokens)
+    for link in (token.attrs for token in tokens if token.type == "link_open"):
         cited = re.match(
             r"https://github.com/[\w-]+/(\w+)/blob/v([\d.]+)/(.+?)#L(\d+)", link["href"]
         )
@@ -149,14 +144,14 @@ def test_citation_is_the_line_of_the_source(page):
         if not (file := installed(*cited.groups()[:3])):
             listed = (DOCS / "evidence/method.md").read_text("utf-8")
             assert f"`{cited[3]}`" in listed, (
-                f"{relative(page)} cites {cited[3]}, which no wheel holds: say so on the page "
+                f"docs/{page.uri} cites {cited[3]}, which no wheel holds: say so on the page "
                 "on the method, or cite another file"
             )
             continue
         line = file.read_text("utf-8").splitlines()[int(cited[4]) - 1]
         line = " ".join(re.sub("[\"'`]", "\N{RIGHT SINGLE QUOTATION MARK}", line).split())
         assert link.get("title") == line, (
-            f"{relative(page)} cites {link['href']} as “{link.get('title')}”; the line there is "
+            f"docs/{page.uri} cites {link['href']} as “{link.get('title')}”; the line there is "
             f"“{line}”. If that is the line you mean, write it as the title of the link."
         )
 
@@ -169,7 +164,7 @@ def bare(text):
 @every_page
 def test_diagram_shows_what_the_examples_show(page):
     """Numbers, names and expressions in a diagram stand in an example under its heading."""
-    for section in claims.sections(page):
+    for section in page.sections:
         for name in section.pictures:
             for label in ET.parse(DOCS / "assets" / name).iterfind(".//{*}text"):  # noqa: S314 - ours
                 said = re.sub("^([a-z]+ )+(?=tf)", "", "".join(label.itertext()))
@@ -187,7 +182,7 @@ def test_diagram_shows_what_the_examples_show(page):
 
 def test_parameters_agree_with_the_signatures():
     """Names, order, defaults and TensorFlow 2's share are what `inspect` printed."""
-    printed = example("parameters/index/signatures.md").output.split("\ntf.gradients(")
+    printed = example_named("parameters/index/signatures.md").output.split("\ntf.gradients(")
     for text, kept in zip(
         printed, (PARAMETERS, [r for r in PARAMETERS if r["in_tf2"]]), strict=True
     ):
@@ -198,20 +193,19 @@ def test_parameters_agree_with_the_signatures():
 @every_page
 def test_table_with_a_verdict_is_data(page):
     """Its rows stand in calls.json, in the list of all calls, and with chips on the page."""
-    text = markdown(page)
-    meant = re.findall(r"^\|[^|\n]+\| *verdict *\|.*\n\|[-|: ]+\|$", text, re.M)
-    assert len(meant) == len(calls.tables(text)), (
-        f"{relative(page)} has a table with a column called verdict, of which pages/calls.py "
+    meant = [table for table in page.tables if "verdict" in table.head]
+    assert len(meant) == len(calls.tables(page.text)), (
+        f"docs/{page.uri} has a table with a column called verdict, of which pages/calls.py "
         "knows nothing: write it like the others, the verdict second"
     )
-    assert len(calls.calls(text)) == sum(t.count("\n") - 1 for t in calls.tables(text))
+    assert len(calls.calls(page.text)) == sum(len(table.rows) for table in meant)
 
 
 @pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row["parameter"])
 def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     """The tape has the new name and refuses the old one; its numbers agree, or are lost."""
-    has = example("tape/gradient/signature.md").output
-    refuses = example("tape/gradient/raises_old_keywords.md").output
+    has = example_named("tape/gradient/signature.md").output
+    refuses = example_named("tape/gradient/raises_old_keywords.md").output
     kept = re.search(rf"^ +{row['parameter']}\b", has, re.M)
     assert bool(kept) == (row["verdict"] == "same")
     assert bool(kept) != (f"unexpected keyword argument '{row['parameter']}'" in refuses)
@@ -221,7 +215,8 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     says = re.search(r"^\*\*(\w+)\.\*\*", (DOCS / row["page"]).read_text("utf-8"), re.M)[1]
     assert says.lower() == row["verdict"], f"{row['page']} says {says}, the table {row['verdict']}"
     sides = [
-        example(f"{row['page'].removesuffix('.md')}/{side}.md").output for side in ("graph", "tape")
+        example_named(f"{row['page'].removesuffix('.md')}/{side}.md").output
+        for side in ("graph", "tape")
     ]
     old, new = (" ".join(f[0] for f in TOKEN.finditer(side) if f["float"]) for side in sides)
     assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
@@ -233,7 +228,11 @@ def test_verdict_of_a_parameter_is_what_its_examples_show(row):
 def test_case_gets_the_same_from_old_and_new_code(page):
     """Each line that both programs print holds the same numbers."""
     old, new = (
-        dict(re.findall("^([^:\n]+):(.*)$", example(f"cases/{page.stem}/{side}.md").output, re.M))
+        dict(
+            re.findall(
+                "^([^:\n]+):(.*)$", example_named(f"cases/{page.stem}/{side}.md").output, re.M
+            )
+        )
         for side in ("graph", "tape")
     )
     assert old.keys() & new.keys(), f"{relative(page)}: old and new print no line of one name"
@@ -243,35 +242,36 @@ def test_case_gets_the_same_from_old_and_new_code(page):
         )
 
 
-ENTRIES = errors.every()
+ENTRIES = errors.every_entry()
 
 
 @pytest.mark.parametrize(
-    ("page", "entry"), ENTRIES, ids=[f"{page.stem}#{entry.anchor}" for page, entry in ENTRIES]
+    ("page", "entry"), ENTRIES, ids=[f"{page.uri}#{entry.anchor}" for page, entry in ENTRIES]
 )
 def test_error_is_printed_and_mended(page, entry):
     """The first example under a message prints it, another one works, and a page says more."""
-    where = f"{relative(page)}#{entry.anchor}"
+    where = f"docs/{page.uri}#{entry.anchor}"
     assert entry.names, f"{where} has no example: embed the shortest one that prints the message"
     first, *others = entry.names
-    printed = " ".join(example(first).output.split())
+    text = page.text[slice(*entry.section.span)]
+    printed = " ".join(example_named(first).output.split())
     for part in entry.message:
         assert " ".join(part.split()) in printed, f"{where}: {first} does not print “{part}”"
     assert any(not re.search("/(raises|kills)_", name) for name in others), (
         f"{where} shows no code that works: embed it under the one that fails"
     )
-    assert re.search(r"\]\(.+\.md", entry.text), f"{where} has no link to a page that says more"
+    assert re.search(r"\]\(.+\.md", text), f"{where} has no link to a page that says more"
 
 
 def test_each_error_has_one_entry():
     """Every section of a page of errors is an entry, and no message has two."""
-    for page in errors.pages():
-        headings = re.findall(r"^##+ (.+)", markdown(page), re.M)
+    for page in errors.error_pages():
+        headings = [section.title for section in page.sections[1:]]
         assert headings == [entry.title for entry in errors.entries(page)], (
-            f"{relative(page)}: a heading is not a message with a sentence under it; "
+            f"docs/{page.uri}: a heading is not a message with a sentence under it; "
             "see pages/errors.py"
         )
-        assert all(re.fullmatch("`[^`]+`|`` .+ ``", title) for title in headings), relative(page)
+        assert all(re.fullmatch("`[^`]+`|`` .+ ``", title) for title in headings), page.uri
     titles = [entry.title for _, entry in ENTRIES]
     assert len(titles) == len(set(titles)), {t for t in titles if titles.count(t) > 1}
 
@@ -280,7 +280,7 @@ def test_each_error_has_one_entry():
 def test_symptom_is_printed_where_its_row_leads(row):
     """A reader who follows a message from the home page meets it again where it leads."""
     message = re.match(r"`([^`]* [^`]*)`", row["see"])
-    assert not message or message[1] in example(row["example"]).output, (
+    assert not message or message[1] in example_named(row["example"]).output, (
         f"docs/symptoms.json sends {row['see']} to {row['example']}, which does not print it"
     )
 
@@ -288,18 +288,19 @@ def test_symptom_is_printed_where_its_row_leads(row):
 @every_page
 def test_statement_is_decided_by_a_printed_line(page):
     """The lines that decide a statement are printed under its heading, and tell their side."""
-    for statement in statements(markdown(page)):
-        [section] = [s for s in claims.sections(page) if f"#{s.anchor}" == statement.anchor]
-        lines = [" ".join(line.split()) for line in section.printed.splitlines()]
-        for word, text in statement.lines:
-            found = [line for line in lines if text in line]
-            assert found and all(POLARITY[word].search(line) for line in found), (
-                f"{relative(page)}{statement.anchor}: no example prints “{text}”, or the line does "
-                f"not show that the statement {word}; see pages/statements.py"
+    found = statements(page)
+    for statement in found:
+        lines = [" ".join(line.split()) for line in statement.section.printed.splitlines()]
+        for marker in statement.lines:
+            decided = [line for line in lines if marker.arguments in line]
+            assert decided and all(POLARITY[marker.word].search(line) for line in decided), (
+                f"docs/{page.uri}:{marker.line}: no example prints “{marker.arguments}”, or the "
+                f"line does not show that the statement {marker.word}; see pages/statements.py"
             )
-    headings = re.findall(r"^### \*.*\{#.*", markdown(page), re.M)
-    assert len(headings) == len(statements(markdown(page))), (
-        f"{relative(page)}: a statement has no verdict; name a printed line that decides it with "
+    headings = [s for s in page.sections if s.level == 3 and s.title.startswith("*")]
+    listed = found or page.uri.startswith("evidence/statements/")
+    assert not listed or headings == [statement.section for statement in found], (
+        f"docs/{page.uri}: a statement has no verdict; name a printed line that decides it with "
         "<!-- holds: … --> or <!-- fails: … --> under its heading"
     )
 

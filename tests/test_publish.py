@@ -3,7 +3,6 @@
 import functools
 import http.server
 import os
-import re
 import shutil
 import subprocess
 import threading
@@ -13,15 +12,14 @@ from pathlib import Path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
-import yaml
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from built import REPOSITORY, SITE, Quiet, build, published
 from test_site import address
 
 from checks import DOCS, ROOT, SNIPPETS, relative
-from checks.snippets import embeds, markdown, pages
 from pages import history
+from pages.page import Page
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 
@@ -41,17 +39,11 @@ def said(page):
     return dict(found)
 
 
-def front(source):
-    """Return the data at the head of a page's file."""
-    found = re.match(r"---\n(.+?)\n---\n", source.read_text("utf-8"), re.S)
-    return yaml.safe_load(found[1]) if found else {}
-
-
 def test_published_page_tells_other_sites_what_it_is(folder, subtests):
     """Address, title, description and picture are right and absolute on every page."""
-    for source in pages():
+    for source in Page.files():
         with subtests.test(relative(source)):
-            page, data = read(folder, source), front(source)
+            page, data = read(folder, source), Page.read(source).front
             meta = said(page)
             assert [link["href"] for link in page.select("link[rel=canonical]")] == [meta["og:url"]]
             assert meta["og:url"] == SITE + address(source)
@@ -75,13 +67,13 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
         assert text.startswith("<?xml")
         urls = [[part.text for part in url] for url in ET.fromstring(text)]  # noqa: S314
         shown = {url: day[0] if day else None for url, *day in urls}
-        days = history.load()
-        assert shown == {SITE + address(s): history.changed(s, days) for s in pages()}
+        days = history.days_of_files()
+        assert shown == {SITE + address(p.file): history.day_changed(p, days) for p in Page.every()}
 
 
 def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
     """A reader edits the page's own file, and a report names the page and asks for TensorFlow."""
-    for source in pages():
+    for source in Page.files():
         with subtests.test(relative(source)):
             page = read(folder, source)
             edit = page.select_one("a[rel=edit]")["href"]
@@ -89,7 +81,7 @@ def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
             report = page.find("a", string="Report an error on this page")["href"]
             assert report.startswith(f"{REPOSITORY}/issues/new?")
             asked = parse_qs(urlsplit(report).query)
-            title = front(source).get("title", "")
+            title = Page.read(source).front.get("title", "")
             assert asked["title"][0].startswith(f"Error on the page: {title}")
             assert f"Page: {SITE}{address(source)}\n" in asked["body"][0]
             assert "TensorFlow version" in asked["body"][0]
@@ -104,10 +96,10 @@ def git(folder, *arguments, **variables):
 
 def test_page_says_when_it_or_its_examples_changed(folder, subtests):
     """The day is that of git's last commit; without the whole history there is none."""
-    whole = bool(history.load())
-    for source in pages():
+    whole = bool(history.days_of_files())
+    for source in Page.files():
         with subtests.test(relative(source)):
-            files = [source, *(SNIPPETS / name for name in embeds(markdown(source)))]
+            files = [source, *(SNIPPETS / name for name in Page.read(source).names)]
             day = whole and git(ROOT, "log", "-1", "--format=%cs", "--", *map(str, files)).strip()
             found = [time["datetime"] for time in read(folder, source).select("article time")]
             assert found == ([day] if day else [])
@@ -116,7 +108,7 @@ def test_page_says_when_it_or_its_examples_changed(folder, subtests):
 def test_news_lists_what_came_on_each_day(folder):
     """Under each day stand links to the pages that came, or got examples."""
     article = read(folder, DOCS / "evidence/new.md").find("article")
-    news = history.news(pages(), history.load())
+    news = history.news_by_day(Page.every(), history.days_of_files())
     assert ("without its history" in article.text) == (not news)
     days = {f"{date.fromisoformat(day):%d %B %Y}".lstrip("0"): both for day, both in news.items()}
     shown = [heading.contents[0] for heading in article.find_all("h2")]
@@ -127,13 +119,13 @@ def test_news_lists_what_came_on_each_day(folder):
             if sibling.name == "h2":
                 break
             links += [urljoin(f"{SITE}evidence/new/", a["href"]) for a in sibling.select("li a")]
-        assert sorted(links) == sorted(SITE + address(source) for source in [*new, *more])
+        assert sorted(links) == sorted(SITE + address(DOCS / uri) for uri in [*new, *more])
 
 
 @needs_git
 def test_history_follows_renames_and_knows_its_limits(tmp_path):
     """A page keeps the day on which it came; a part of a history, or none, tells no day."""
-    assert history.load(tmp_path) == {}
+    assert history.days_of_files(tmp_path) == {}
     old, new = tmp_path / "docs/old.md", tmp_path / "docs/new.md"
     git(tmp_path, "init", "--quiet")
     old.parent.mkdir()
@@ -148,24 +140,25 @@ def test_history_follows_renames_and_knows_its_limits(tmp_path):
         git(tmp_path, "add", "--all")
         dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{day}T12:00:00Z")
         git(tmp_path, "commit", "--quiet", "--message=-", **dates)
-    assert history.load(tmp_path) == {"docs/new.md": ("2026-01-02", "2026-05-06")}
+    assert history.days_of_files(tmp_path) == {"docs/new.md": ("2026-01-02", "2026-05-06")}
     git(tmp_path, "clone", "--quiet", "--depth=1", tmp_path.as_uri(), str(tmp_path / "shallow"))
-    assert history.load(tmp_path / "shallow") == {}
+    assert history.days_of_files(tmp_path / "shallow") == {}
 
 
 def test_news_counts_examples_that_came_later():
     """Examples that came with their page are no news of their own."""
-    page = DOCS / "parameters/name.md"
-    first, second, third, *_ = embeds(markdown(page))
+    page = Page.read(DOCS / "parameters/name.md")
+    first, second, third, *_ = page.names
     days = {
-        "docs/parameters/name.md": ("2026-01-02", "2026-03-04"),
-        f"snippets/{first}": ("2026-01-02", "2026-01-02"),
-        f"snippets/{second}": ("2026-05-06", "2026-07-08"),
-        f"snippets/{third}": ("2026-05-06", "2026-05-06"),
+        "docs/parameters/name.md": history.Days("2026-01-02", "2026-03-04"),
+        f"snippets/{first}": history.Days("2026-01-02", "2026-01-02"),
+        f"snippets/{second}": history.Days("2026-05-06", "2026-07-08"),
+        f"snippets/{third}": history.Days("2026-05-06", "2026-05-06"),
     }
-    news = history.news([page, DOCS / "index.md"], days)
-    assert list(news.items()) == [("2026-05-06", ([], {page: 2})), ("2026-01-02", ([page], {}))]
-    assert history.changed(page, days) == "2026-07-08"
+    news = history.news_by_day([page, Page.read(DOCS / "index.md")], days)
+    name = page.uri
+    assert list(news.items()) == [("2026-05-06", ([], {name: 2})), ("2026-01-02", ([name], {}))]
+    assert history.day_changed(page, days) == "2026-07-08"
 
 
 def test_building_twice_gives_the_same_bytes(folder, tmp_path):
@@ -229,7 +222,7 @@ def test_missing_address_leads_on(host, new_context, subtests):
             assert failed == [f"{host}a/b/c/"]
             assert page.locator("h1").inner_text() == "There is no page here"
             assert page.locator(".md-header").bounding_box()["height"] < 100
-            assert page.locator("#likely a").count() == len(pages())
+            assert page.locator("#likely a").count() == len(Page.files())
             report = Axe().run(page)
             assert report.violations_count == 0, report.generate_report()
 

@@ -10,9 +10,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from checks import DOCS, SNIPPETS, relative
-from checks.snippets import EMBED, markdown, pages, read
 from checks.snippets import files as snippet_files
+from checks.snippets import read
 from pages import calls, errors
+from pages.page import Page
 from releases.data import RELEASES, minor
 from releases.data import load as outcomes
 
@@ -44,7 +45,7 @@ CUT_WORDS = """() => [...document.querySelectorAll(":is(h1, h2, h3, td)")].flatM
   }
   return found;
 })"""
-NOTEBOOKS = [page for page in pages() if page.suffix == ".ipynb"]
+NOTEBOOKS = [page for page in Page.files() if page.suffix == ".ipynb"]
 
 
 def address(source):
@@ -52,7 +53,7 @@ def address(source):
     return re.sub(r"(^|/)index\.md$|\.\w+$", "/", str(source.relative_to(DOCS))).lstrip("/")
 
 
-@pytest.mark.parametrize("source", pages(), ids=relative)
+@pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_keeps_its_promises(source, page, base_url, folder, subtests):
     """One visit: links, embeds, no other host, no complaint, access for all, a phone's width."""
     requests, complaints = [], []
@@ -64,7 +65,7 @@ def test_page_keeps_its_promises(source, page, base_url, folder, subtests):
     with subtests.test("every link within the site leads to a file, and to an anchor in it"):
         links = page.eval_on_selector_all("a[href]", "links => links.map(a => a.href)")
         inside = {link for link in links if link.startswith(base_url)}
-        assert len(inside) > len(pages())
+        assert len(inside) > len(Page.files())
         for link in inside:
             found, anchor = urldefrag(link)
             file = Path(folder, unquote(found.removeprefix(f"{base_url}/")))
@@ -77,14 +78,14 @@ def test_page_keeps_its_promises(source, page, base_url, folder, subtests):
         ids = page.eval_on_selector_all("[id]", "found => found.map(e => e.id)")
         assert len(ids) == len(set(ids))
         shown = page.locator("div.language-python[id]").count()
-        assert shown == len(set(EMBED.findall(markdown(source))))
+        assert shown == len(Page.read(source).names)
 
     with subtests.test("as many outputs as embedded examples: no indent hid one"):
         shown = page.locator(".language-output").count()
         if source.suffix == ".ipynb":
             assert shown > 0
         else:
-            examples = EMBED.findall(markdown(source))
+            examples = Page.read(source).embeds
             assert shown == len(examples)
             assert page.locator(".replayed").count() == bool(examples)
 
@@ -110,7 +111,7 @@ def test_page_keeps_its_promises(source, page, base_url, folder, subtests):
         assert not complaints
 
 
-@pytest.mark.parametrize("source", pages(), ids=relative)
+@pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_is_accessible_in_the_dark(source, new_context, base_url):
     """A context of its own: the theme keeps the colours of the first visit."""
     page = new_context(color_scheme="dark").new_page()
@@ -224,7 +225,7 @@ def test_filter_shows_the_statements_with_a_verdict(page, base_url):
         assert set(rows.locator(".verdict").all_inner_texts()) == {verdict}
 
 
-@pytest.mark.parametrize("source", pages(), ids=relative)
+@pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_tables_are_cards_on_a_phone(source, page, base_url):
     """No cell is wider than the screen, each says its column, and no name breaks at random."""
     page.set_viewport_size({"width": 390, "height": 844})
@@ -438,7 +439,7 @@ def test_pasted_words_find_the_page_first(page, base_url, subtests):
             assert f"/{address}" in first.get_attribute("href")
 
 
-ERRORS = errors.every()
+ERRORS = errors.every_entry()
 
 
 def printed(entry):
@@ -478,7 +479,7 @@ def variants(entry):
         yield renamed(message)
 
 
-@pytest.mark.parametrize("source", errors.pages(), ids=relative)
+@pytest.mark.parametrize("source", errors.error_pages(), ids=lambda source: source.uri)
 def test_pasted_error_finds_its_entry_first(source, page, base_url, subtests):
     """It, or another one that prints the same words, is the find to which the Enter key leads."""
     for entry in errors.entries(source):
@@ -491,14 +492,14 @@ def test_pasted_error_finds_its_entry_first(source, page, base_url, subtests):
                 best = re.sub(r"\?.*#", "#", unquote(max(found)[1]))
                 text = plain(re.sub(r"^\w+(Error|Exception|Warning): ", "", words))
                 right = [
-                    f"{base_url}/{address(where)}#{one.anchor}"
+                    f"{base_url}/{address(where.file)}#{one.anchor}"
                     for where, one in ERRORS
                     if one == entry or fits(one, text)
                 ]
                 assert best in right
 
 
-OLD = [(page, call) for page in pages() for call in calls.calls(markdown(page))]
+OLD = [(page.file, call) for page in Page.every() for call in calls.calls(page.text)]
 
 
 @pytest.mark.parametrize("source", dict(OLD), ids=relative)
@@ -512,8 +513,8 @@ def test_old_call_finds_a_page_that_says_what_became_of_it(source, page, base_ur
             words := " ".join([*of[:1], names[0] if of else call.old.replace("`", "")])
         ):
             links = paste(page, base_url, words).evaluate_all("links => links.map(l => l.pathname)")
-            told = [p for p in pages() if f"/{address(p)}" == links[0]]
-            assert about.search(markdown(told[0]))
+            told = [p for p in Page.every() if f"/{address(p.file)}" == links[0]]
+            assert about.search(told[0].text)
 
 
 @pytest.mark.parametrize("words", ["如何停止梯度", "二阶导数怎么求", "梯度为什么是 None"])

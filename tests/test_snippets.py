@@ -6,13 +6,14 @@ import pytest
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, digits
-from checks.snippets import embeds, files, markdown, pages, read
+from checks.snippets import files, read
+from pages.page import Page
 from releases.data import RELEASES, REPLAY, load
 
 LABEL = re.compile(r"(?!\b(?:None|True|False|nan|inf)\b)\b[^\W\d_]{2,}|\S:( |$)")
 
 
-CASES = {name for page in DOCS.glob("cases/*.md") for name in embeds(markdown(page))}
+CASES = {name for page in DOCS.glob("cases/*.md") for name in Page.read(page).names}
 
 
 def unlabelled(output):
@@ -45,7 +46,7 @@ def test_example_is_whole_and_readable(path):
 
 def test_every_example_is_embedded():
     """An example that no page shows is evidence that no reader sees."""
-    shown = {name for page in pages() for name in embeds(markdown(page))}
+    shown = {name for page in Page.every() for name in page.names}
     orphans = {str(path.relative_to(SNIPPETS)) for path in files()} - shown
     assert not orphans, "\n".join(
         f'No page shows snippets/{name}: embed it with --8<-- "{name}", or delete the file'

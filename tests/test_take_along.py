@@ -13,9 +13,10 @@ from test_site import address
 from checks import relative
 from checks.compare import same
 from checks.other_tensorflow import here
-from checks.snippets import EMBED, embeds, load, markdown, pages
+from checks.snippets import load
+from pages.page import Page
 
-WITH_EXAMPLES = [p for p in pages() if embeds(markdown(p)) and p.parent.name != "errors"]
+WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
 MARK = "--- the next cell ---"
 LINK = re.compile(r"\]\(([^)\s#]+)")
 
@@ -45,11 +46,12 @@ def names_a_file(link, base, folder):
     return "://" in below or (file / "index.html" if file.is_dir() else file).is_file()
 
 
-@pytest.mark.parametrize("source", pages(), ids=relative)
+@pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_as_markdown_is_whole_and_plain(source, folder):
     """Every example stands in it, nothing that only this site understands, and links work."""
     text, base = text_of(source, folder), Path(folder, address(source))
-    wanted = len(EMBED.findall(markdown(source))) or markdown(source).count("```cell")
+    shown = Page.read(source)
+    wanted = len(shown.embeds) or len([block for block in shown.blocks if block.info == "cell"])
     assert text.count("```python\n") == wanted
     prose = re.sub(r"^ *```.*?^ *```$|`[^`\n]+`", "", text, flags=re.M | re.S)
     assert not re.findall(r"--8<--|<!--|</?[a-z]+[ >]|^[=?!]{3} |^---$|\{[#:]", prose, re.M)
@@ -69,7 +71,7 @@ def test_llms_txt_lists_every_page(folder):
     assert parts[0].startswith("## ")
     linked = LINK.findall(text)
     listed = [link for link in linked if link.endswith("/index.md")]
-    assert sorted(listed) == sorted(f"{SITE}{address(page)}index.md" for page in pages())
+    assert sorted(listed) == sorted(f"{SITE}{address(page)}index.md" for page in Page.files())
     assert len(linked) > len(listed)  # the data, too
     assert all(names_a_file(link, folder, folder) for link in linked)
 
@@ -80,7 +82,7 @@ def test_notebook_holds_the_examples_and_prints_what_it_says(source, folder):
     notebook, examples = notebook_of(source, folder), load()
     nbformat.validate(notebook)
     shown = "\n".join(cell.source for cell in notebook.cells)
-    for name in EMBED.findall(markdown(source)):
+    for name in Page.read(source).names:
         assert examples[name].code.rstrip() in shown, name
         assert examples[name].output.rstrip() in shown, name
     cells = list(printed(notebook))
@@ -128,7 +130,7 @@ def test_archive_is_offered_and_holds_the_site_once(page, base_url, folder, unpa
         assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
     assert not list(unpacked.rglob("*.zip"))
     files = [file for file in unpacked.rglob("*.html") if file.name != "404.html"]
-    assert len(files) == len(pages())
+    assert len(files) == len(Page.files())
     for file in files:
         links = re.findall(r'(?:href|src)="?([^"#?>\s]+)', file.read_text("utf-8"))
         inside = [link for link in links if not re.match(r"\w+:", link)]
