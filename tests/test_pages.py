@@ -12,7 +12,7 @@ import pytest
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, same
-from checks.snippets import read
+from checks.snippets import load, read
 from pages import calls, claims, errors
 from pages.page import Page
 from pages.statements import POLARITY, statements
@@ -312,4 +312,76 @@ def test_stated_release_is_the_one_that_ran():
     for name in ("README.md", "mkdocs.yml", "docs/evidence/method.md"):
         assert f"TensorFlow {locked}" in (ROOT / name).read_text("utf-8"), (
             f"{name} does not name TensorFlow {locked}, which requirements/snippets.txt locks"
+        )
+
+
+# Headings of a page's form, which say where something stands and not what it is.
+FORM = {
+    *("see also", "traps", "in public code", "every parameter", "by hand", "old and new"),
+    *("what changes", "what changed and why", "what readers ask"),
+    *("what breaks silently", "what goes wrong silently"),
+}
+ALIKE = 100  # so many characters may not be printed by examples of two pages
+
+
+def plain_heading(title):
+    """Return a heading without its Markdown, its quotes and the exception's name."""
+    text = re.sub(r"\]\([^)]*\)|[\[\]`*\"'“”\u2018\u2019…]", "", title).lower()
+    return " ".join(re.sub(r"^\w+(?:error|exception|warning): ", "", text).split())
+
+
+def repeated_headings():
+    """Return the places of headings that stand twice, or say elsewhere what an error prints.
+
+    The title of a page may stand as a heading on another one.
+    """
+    places = {}
+    for page in Page.every():
+        for section in page.sections[1:]:
+            if (heading := plain_heading(section.title)) not in FORM:
+                place = f"docs/{page.uri}:{section.line} {section.title}"
+                places.setdefault(heading, []).append(place)
+    found = {heading: where for heading, where in places.items() if len(where) > 1}
+    for page, entry in ENTRIES:
+        message = re.compile(".*".join(re.escape(plain_heading(p)) for p in entry.message))
+        for heading, where in places.items():
+            if message.search(heading):
+                outside = [place for place in where if not place.startswith("docs/errors/")]
+                if outside:
+                    found[heading] = [f"docs/{page.uri}#{entry.anchor}", *outside]
+    return found
+
+
+def repeated_outputs():
+    """Return what examples of two pages print alike, for each group of examples."""
+    places, groups = {}, {}
+    for example in load().values():
+        text = " ".join(example.output.split())
+        for start in range(len(text) - ALIKE + 1):
+            places.setdefault(text[start : start + ALIKE], set()).add(example.name)
+    for text, names in places.items():
+        if len({name.rpartition("/")[0] for name in names}) > 1:
+            groups.setdefault(frozenset(names), text)
+    return {names: groups[names] for names in groups if not any(names < other for other in groups)}
+
+
+def test_heading_stands_once():
+    """A message has its home in errors/, and a trap on one page; others link to it."""
+    found = ["\n  ".join(["", *where]) for where in repeated_headings().values()]
+    if found:
+        pytest.fail(
+            "Keep one of these headings, and link to it from the other pages. Headings of a page's "
+            f"form stand in FORM, in tests/test_pages.py.{''.join(found)}",
+            pytrace=False,
+        )
+
+
+def test_examples_of_different_pages_print_different_things():
+    """A page that needs what another one shows borrows its example, or links to it."""
+    found = [f"\n{' '.join(sorted(names))}\n  {text}" for names, text in repeated_outputs().items()]
+    if found:
+        pytest.fail(
+            f"Examples of different pages print the same {ALIKE} characters: borrow the other "
+            f"page's example, link to it, or print less of the message.{''.join(found)}",
+            pytrace=False,
         )
