@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from mkdocs.utils import meta
 
-from checks import DOCS, SNIPPETS
+from checks import DOCS, ROOT, SNIPPETS
 from checks.snippets import read
 
 # A tab or a fold, of which markdown-it knows nothing.
@@ -31,6 +31,8 @@ INDENTED = re.compile(
     r'^(?P<kind>===|\?\?\?)\+?(?: \w+)? "(?P<label>.+)"\n(?P<inside>(?: {4}.*(?:\n|\Z)|\n)+)', re.M
 )
 EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
+INCLUDE = re.compile(r'--8<-- "(.+\.txt)"\n')
+ROOMS = ROOT / "bench", ROOT / "breaks"  # from which mkdocs.yml lets a page include such a text
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -105,6 +107,13 @@ class Block(NamedTuple):
     content: str
     line: int
 
+    @property
+    def included(self):
+        """What the file says that it includes, which a program printed, or nothing."""
+        found = INCLUDE.fullmatch(self.content)
+        files = [room / found[1] for room in ROOMS] if found else []
+        return "".join(file.read_text("utf-8") for file in files if file.exists())
+
 
 @dataclass
 class Parts:
@@ -125,9 +134,9 @@ class Parts:
 
     @property
     def printed(self):
-        """All that the examples print; a cell asserts what its notebook says."""
-        cells = [block.content for block in self.blocks if block.info == "cell"]
-        return "\n".join([*cells, *(read(SNIPPETS / name).output for name in self.names)])
+        """All that examples and other programs print; a cell asserts what its notebook says."""
+        texts = [block.content if block.info == "cell" else block.included for block in self.blocks]
+        return "\n".join([*texts, *(read(SNIPPETS / name).output for name in self.names)])
 
     @property
     def shown(self):
