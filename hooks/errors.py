@@ -13,6 +13,7 @@ from mkdocs.exceptions import PluginError
 from pages import errors
 from pages.page import Page
 from releases import data as releases
+from releases.messages import forms
 
 MARKER = re.compile(r"^<!-- errors( frequent)? -->$", re.M)
 OUTCOMES, PAGES = {}, {}
@@ -35,7 +36,7 @@ def printed(name):
     Raises:
         PluginError: The example has not been replayed. The site is not built.
     """
-    same, others = errors.forms(name, OUTCOMES, releases.RELEASES)
+    same, others = forms(name, OUTCOMES, releases.RELEASES)
     if not same:
         raise PluginError(f"There is no example {name}, or it has changed: {releases.REPLAY}.")
     lines = [f"Printed by TensorFlow {releases.span(same)}."]
@@ -71,8 +72,8 @@ def on_page_markdown(markdown, page, config, files):
     """
     if page.file.src_uri in PAGES:
         for entry in reversed(errors.entries(Page.parse(markdown, page.file.src_uri))):
-            end, forms = entry.section.span.end, printed(entry.names[0])
-            told = f'{markdown[:end].rstrip()}\n\n<div class="forms">{forms}</div>\n\n'
+            end, says = entry.section.span.end, printed(entry.names[0])
+            told = f'{markdown[:end].rstrip()}\n\n<div class="forms">{says}</div>\n\n'
             markdown = told + markdown[end:]
     try:
         return MARKER.sub(
