@@ -201,18 +201,6 @@ def test_table_with_a_verdict_is_data(page):
     assert len(calls.calls(page.text)) == sum(len(table.rows) for table in meant)
 
 
-@every_page
-def test_row_has_a_cell_for_each_column(page):
-    """Markdown fills up what is missing, and drops what is too much, without a word."""
-    lines = page.text.splitlines()
-    for table in page.tables:
-        for row in table.rows:
-            cells = len(re.findall(r"(?<!\\)\|", lines[row.line - 1])) - 1
-            assert cells == len(table.head), (
-                f"docs/{page.uri}:{row.line} has {cells} cells, its table {len(table.head)} columns"
-            )
-
-
 @pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row["parameter"])
 def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     """The tape has the new name and refuses the old one; its numbers agree, or are lost."""
@@ -325,6 +313,18 @@ def test_stated_release_is_the_one_that_ran():
         assert f"TensorFlow {locked}" in (ROOT / name).read_text("utf-8"), (
             f"{name} does not name TensorFlow {locked}, which requirements/snippets.txt locks"
         )
+
+
+@every_page
+def test_row_has_a_cell_for_each_column(page):
+    """Markdown fills up what is missing, and drops what is too much, without a word."""
+    lines = page.text.splitlines()
+    for table in page.tables:
+        for row in table.rows:
+            cells = len(re.findall(r"(?<!\\)\|", lines[row.line - 1])) - 1
+            assert cells == len(table.head), (
+                f"docs/{page.uri}:{row.line} has {cells} cells, its table {len(table.head)} columns"
+            )
 
 
 # Headings of a page's form, which say where something stands and not what it is.
