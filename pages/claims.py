@@ -69,7 +69,7 @@ def claims_of(section):
     return found + [Claim(block.content, "text", block.line + 1, True, []) for block in texts]
 
 
-def numbers(text):
+def spelled_alike(text):
     """Spell the numbers in `text` one way, so that 5, 5. and 5.0 are the same."""
     return "".join(f" {float(number)}" for number in re.findall(NUMBER, text)) + " "
 
@@ -78,7 +78,7 @@ def supported(claim, text):
     """Tell whether `text` holds what `claim` says."""
     if claim.kind == "row":
         rows = [text] if " and " in claim.text else re.findall(ROW, text)
-        return any(numbers(claim.text) in numbers(row) for row in rows)
+        return any(spelled_alike(claim.text) in spelled_alike(row) for row in rows)
     if claim.kind == "text":  # as printed, but laid out for the page
         return "".join(claim.text.split()) in "".join(text.split())
     if claim.kind == "name":  # printed or passed on, but not as in persistent=True

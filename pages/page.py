@@ -227,15 +227,15 @@ def line_at(text, place):
 
 def headed(headings, text):
     """Return a section, still empty, for each node that is a heading."""
-    places, sections, taken = [0, *(found.end() for found in re.finditer("\n", text))], [], set()
-    for node in headings:
+    sections, taken = [], set()
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    ends = [*(starts[node.map[0]] for node in headings[1:]), len(text)]
+    for node, end in zip(headings, ends, strict=False):
         [inner] = node.children
         title, _, anchor = inner.content.partition(" {#")
         plain = "".join(t.content for t in inner.walk() if t.type in ("text", "code_inline"))
         anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
-        span = Span(places[node.map[0]], len(text))
-        if sections:
-            sections[-1].span = sections[-1].span._replace(end=span.start)
+        span = Span(starts[node.map[0]], end)
         sections.append(Section(title, int(node.tag[1]), anchor, node.map[0] + 1, span))
     return sections
 
@@ -266,7 +266,7 @@ def put_markers(text, sections):
         under(sections, line).markers.append(marker)
 
 
-def around(node, *kinds):
+def enclosing(node, *kinds):
     """Return the node of one of these kinds that holds `node`, or None."""
     while node and node.type not in kinds:
         node = node.parent
@@ -295,6 +295,6 @@ def put_node(node, text, section):
         if tab:
             tab.embeds.append(section.embeds[-1])
     elif node.type == "inline" and node.parent.type != "heading":
-        item = around(node, "tr", "list_item")
+        item = enclosing(node, "tr", "list_item")
         links = [n.attrs["href"] for n in item.walk() if n.type == "link"] if item else []
         section.prose.append(Prose(node.content, node.token.children, line, links))
