@@ -7,7 +7,7 @@ import re
 
 from pages.calls import TABLE, VERDICTS
 
-CELLS = re.compile(rf"^(\|[^|\n]+\| )({'|'.join(VERDICTS)})(?= \|)", re.M)
+CELLS = re.compile(rf"^(\|[^|\n]+\| *)({'|'.join(VERDICTS)})(?= *\|)", re.M)
 
 
 def verdict_chip(verdict, word=""):
