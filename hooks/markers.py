@@ -126,7 +126,8 @@ def every_call(page):
             return f"]({link(path, page)}{found[2] or ''})"
 
         if tables := calls.tables(source(shown)):
-            lines += ["", f"## [{shown.title}]({link(shown.file.src_uri, page)})"]
+            title = shown.parent.title if shown.is_index else shown.title
+            lines += ["", f"## [{title}]({link(shown.file.src_uri, page)})"]
             for table in tables:
                 lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, table)]
     return "\n".join(lines)
