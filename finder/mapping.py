@@ -80,7 +80,8 @@ def joined(rules=None, calls=None):
     """
     rules = rules or json.loads((HERE / "rules.json").read_text("utf-8"))
     calls = calls or calls_by_key()
-    if wrong := misfits(rules, calls):
+    wrong = misfits(rules, calls)
+    if wrong:
         raise ValueError("\n".join(wrong))
     fates = {key: fate(call, rules["rows"].get(key, {})) for key, call in calls.items()}
 

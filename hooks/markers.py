@@ -125,11 +125,14 @@ def every_call(page):
             path = posixpath.normpath(path) if found[1] else shown.file.src_uri
             return f"]({link(path, page)}{found[2] or ''})"
 
-        if tables := calls.tables(source(shown)):
+        source_page = Page.read(DOCS / shown.file.src_uri)
+        if tables := calls.verdict_tables(source_page):
             title = shown.parent.title if shown.is_index else shown.title
             lines += ["", f"## [{title}]({link(shown.file.src_uri, page)})"]
             for table in tables:
-                lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, table)]
+                rows = source_page.text.splitlines()[table.line - 1 : table.rows[-1].line]
+                text = "\n".join(rows)
+                lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, text)]
     return "\n".join(lines)
 
 
@@ -217,7 +220,8 @@ def on_page_markdown(markdown, page, config, files):
         return made[word]()
 
     try:
-        markdown = verdicts.with_verdict_chips(MARKER.sub(written, with_chips(markdown, page)))
+        markdown = MARKER.sub(written, with_chips(markdown, page))
+        markdown = verdicts.with_verdict_chips(markdown, page.file.src_uri)
         # Where tabs do not stand side by side, readers see first what they came for.
         return re.sub('^=== (?="TF 2 tape")', "===+ ", markdown, flags=re.M)
     except KeyError as error:

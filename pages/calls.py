@@ -8,7 +8,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from checks import DOCS
+from pages.page import Page
 
 VERDICTS = {
     "same": "write it as before, and mind what stands beside it",
@@ -17,9 +17,6 @@ VERDICTS = {
     "gone": "leave it out, or write what stands beside it",
     "lost": "what you write now does not do what it did",
 }
-TABLE = re.compile(
-    r"^\|(?P<head>[^|\n]+\| verdict \|.*)\|\n\|[-|]+\|\n(?P<rows>(?:\|.*(?:\n|\Z))+)", re.M
-)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
@@ -44,33 +41,31 @@ class Call(NamedTuple):
         return f"{self.of}: {self.old}" if self.of else self.old
 
 
-def cells_of(line):
-    """Return the cells of a table's line."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+def verdict_tables(page):
+    """Return the tables of a page whose rows have verdicts."""
+    return [table for table in page.tables if table.head[1:2] == ["verdict"]]
 
 
-def calls(text, page=""):
-    """Return the calls in the tables of the Markdown of `page`, its path below docs/.
+def calls(page):
+    """Return the calls in the tables of a page.
 
     Raises:
-        ValueError: A row has not as many cells as the head, or its verdict is none.
+        ValueError: A row has no verdict, or does not say what to write.
     """
     found = []
-    for table in TABLE.finditer(text):
-        heads = cells_of(table["head"])
-        of = heads[0].removeprefix("of ") if heads[0].startswith("of ") else ""
-        for line in table["rows"].splitlines():
-            cells = cells_of(line)
-            if len(cells) != len(heads) or cells[1] not in VERDICTS:
+    for table in verdict_tables(page):
+        of = table.head[0].removeprefix("of ") if table.head[0].startswith("of ") else ""
+        for row in table.rows:
+            old, verdict, write = (LINK.sub(r"\1", cell) for cell in row.cells[:3])
+            if verdict not in VERDICTS or not write:
                 raise ValueError(
-                    f"docs/{page}: {line}\nneeds {len(heads)} cells, and as the second of them "
-                    f"its verdict, one of {', '.join(VERDICTS)}"
+                    f"docs/{page.uri}:{row.line}: {old} needs a verdict, one of "
+                    f"{', '.join(VERDICTS)}, and behind it what to write"
                 )
-            old, verdict, write = (LINK.sub(r"\1", cell) for cell in cells[:3])
-            link = LINK.match(cells[0])
-            settled = posixpath.join(posixpath.dirname(page), link[2]) if link else page
-            cells = dict(zip(heads, cells, strict=True))
-            found.append(Call(of, old, verdict, write, page, settled, cells))
+            link = LINK.match(row.cells[0])
+            settled = posixpath.join(posixpath.dirname(page.uri), link[2]) if link else page.uri
+            cells = dict(zip(table.head, row.cells, strict=True))
+            found.append(Call(of, old, verdict, write, page.uri, settled, cells))
     return found
 
 
@@ -81,8 +76,9 @@ def calls_by_key():
         ValueError: A row lacks what it needs, or two have the same key. The message says where.
     """
     found = {}
-    for file in sorted(DOCS.rglob("*.md")):
-        for call in calls(file.read_text("utf-8"), file.relative_to(DOCS).as_posix()):
+    for file in Page.files():
+        # The finder asks, too, and to take all pages apart would cost it a second.
+        for call in calls(Page.read(file)) if "verdict" in file.read_text("utf-8") else ():
             if call.key in found:
                 raise ValueError(
                     f"docs/{call.page}: the row {call.key} stands in docs/{found[call.key].page} "
@@ -90,8 +86,3 @@ def calls_by_key():
                 )
             found[call.key] = call
     return found
-
-
-def tables(text):
-    """Return the tables of a page's Markdown whose rows have verdicts."""
-    return [table[0].rstrip() for table in TABLE.finditer(text)]

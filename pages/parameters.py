@@ -6,6 +6,7 @@ from typing import NamedTuple
 from checks import DOCS, SNIPPETS
 from checks.snippets import read
 from pages.calls import calls
+from pages.page import Page
 
 PAGE, OF = "parameters/index.md", "`tf.gradients`"
 SIGNATURE = re.compile(r"^(?P<function>[\w.]+)\(\n(?P<parameters>(?: .+\n)+)\)", re.M)
@@ -42,7 +43,7 @@ def nine_parameters():
     printed = signatures("parameters/index/signatures.md")
     old = printed["tf.compat.v1.gradients"]
     [on_tape] = signatures("tape/gradient/signature.md").values()
-    rows = [row for row in calls((DOCS / PAGE).read_text("utf-8"), PAGE) if row.of == OF]
+    rows = [row for row in calls(Page.read(DOCS / PAGE)) if row.of == OF]
     if [row.old for row in rows] != [f"`{name}`" for name in old]:
         raise ValueError(
             f"docs/{PAGE}: the table of {OF} needs one row for each of {', '.join(old)}, in this "

@@ -5,9 +5,8 @@
 
 import re
 
-from pages.calls import TABLE, VERDICTS
-
-CELLS = re.compile(rf"^(\|[^|\n]+\| *)({'|'.join(VERDICTS)})(?= *\|)", re.M)
+from pages.calls import VERDICTS, verdict_tables
+from pages.page import Page
 
 
 def verdict_chip(verdict, word=""):
@@ -15,11 +14,13 @@ def verdict_chip(verdict, word=""):
     return f'<span class="verdict {verdict}">{word or verdict}</span>'
 
 
-def with_verdict_chips(text):
-    """Return a page's Markdown with a chip in place of each word that is a verdict."""
-    return TABLE.sub(
-        lambda table: CELLS.sub(lambda row: row[1] + verdict_chip(row[2]), table[0]), text
-    )
+def with_verdict_chips(text, uri):
+    """Return the Markdown of the page `uri` with a chip in place of each verdict in a table."""
+    lines = text.splitlines(keepends=True)
+    for row in (row for table in verdict_tables(Page.parse(text, uri)) for row in table.rows):
+        cell, chip = rf"\| *{row.cells[1]} *\|", f"| {verdict_chip(row.cells[1])} |"
+        lines[row.line - 1] = re.sub(cell, chip, lines[row.line - 1], count=1)
+    return "".join(lines)
 
 
 def verdict_legend():
