@@ -20,7 +20,7 @@ def _joined():
     sys.path.append(root)
     try:
         from finder.mapping import joined
-    except ImportError:  # plain Python reads no pages: then what the last build of the site joined
+    except (ImportError, SyntaxError):  # plain, or old: then what the last build has joined
         with open(root + "site/start/rules.json", encoding="utf-8") as file:
             return json.load(file)
     return joined()
