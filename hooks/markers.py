@@ -130,7 +130,7 @@ def every_call(page):
             title = shown.parent.title if shown.is_index else shown.title
             lines += ["", f"## [{title}]({link(shown.file.src_uri, page)})"]
             for table in tables:
-                rows = source_page.text.splitlines()[table.line - 1 : table.rows[-1].line]
+                rows = source_page.text.split("\n")[table.line - 1 : table.rows[-1].line]
                 text = "\n".join(rows)
                 lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, text)]
     return "\n".join(lines)

@@ -16,11 +16,11 @@ def verdict_chip(verdict, word=""):
 
 def with_verdict_chips(text, uri):
     """Return the Markdown of the page `uri` with a chip in place of each verdict in a table."""
-    lines = text.splitlines(keepends=True)
+    lines = text.split("\n")
     for row in (row for table in verdict_tables(Page.parse(text, uri)) for row in table.rows):
         cell, chip = rf"\| *{row.cells[1]} *\|", f"| {verdict_chip(row.cells[1])} |"
         lines[row.line - 1] = re.sub(cell, chip, lines[row.line - 1], count=1)
-    return "".join(lines)
+    return "\n".join(lines)
 
 
 def verdict_legend():
