@@ -14,11 +14,12 @@ from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, same
 from checks.snippets import EMBED, embeds, markdown, pages, read
 from pages import calls, claims, errors
+from pages.parameters import nine_parameters
 from pages.statements import POLARITY, statements
 from releases import data as releases
 
 every_page = pytest.mark.parametrize("page", pages(), ids=relative)
-PARAMETERS = json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
+PARAMETERS = nine_parameters()
 SYMPTOMS = json.loads((DOCS / "symptoms.json").read_text("utf-8"))
 
 
@@ -185,16 +186,6 @@ def test_diagram_shows_what_the_examples_show(page):
                     ), f"docs/assets/{name} shows {word}, no example under its heading does"
 
 
-def test_parameters_agree_with_the_signatures():
-    """Names, order, defaults and TensorFlow 2's share are what `inspect` printed."""
-    printed = example("parameters/index/signatures.md").output.split("\ntf.gradients(")
-    for text, kept in zip(
-        printed, (PARAMETERS, [r for r in PARAMETERS if r["in_tf2"]]), strict=True
-    ):
-        stated = [r["parameter"] + (f"={r['default']}" if r["default"] else "") for r in kept]
-        assert re.findall(r"^ +(.+),$", text, re.M) == stated
-
-
 @every_page
 def test_table_with_a_verdict_is_data(page):
     """Its rows stand in calls.json, in the list of all calls, and with chips on the page."""
@@ -207,24 +198,24 @@ def test_table_with_a_verdict_is_data(page):
     assert len(calls.calls(text)) == sum(t.count("\n") - 1 for t in calls.tables(text))
 
 
-@pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row["parameter"])
+@pytest.mark.parametrize("row", PARAMETERS, ids=lambda row: row.parameter)
 def test_verdict_of_a_parameter_is_what_its_examples_show(row):
     """The tape has the new name and refuses the old one; its numbers agree, or are lost."""
     has = example("tape/gradient/signature.md").output
     refuses = example("tape/gradient/raises_old_keywords.md").output
-    kept = re.search(rf"^ +{row['parameter']}\b", has, re.M)
-    assert bool(kept) == (row["verdict"] == "same")
-    assert bool(kept) != (f"unexpected keyword argument '{row['parameter']}'" in refuses)
-    assert bool(row["new"]) == (row["verdict"] in ("same", "renamed"))
-    if row["new"]:
-        assert re.search(rf"^ +{row['new']}\b", has, re.M) and row["new"] in row["tape"]
-    says = re.search(r"^\*\*(\w+)\.\*\*", (DOCS / row["page"]).read_text("utf-8"), re.M)[1]
-    assert says.lower() == row["verdict"], f"{row['page']} says {says}, the table {row['verdict']}"
+    kept = re.search(rf"^ +{row.parameter}\b", has, re.M)
+    assert bool(kept) == (row.verdict == "same")
+    assert bool(kept) != (f"unexpected keyword argument '{row.parameter}'" in refuses)
+    assert bool(row.new) == (row.verdict in ("same", "renamed"))
+    title = re.search("^# .* is (gone|lost|the same)$", markdown(DOCS / row.page), re.M)
+    says = title[1].removeprefix("the ") if title else "now"
+    known = row.verdict if row.verdict in ("gone", "lost", "same") else "now"
+    assert says == known, f"the title of {row.page} says {says}, its row {row.verdict}"
     sides = [
-        example(f"{row['page'].removesuffix('.md')}/{side}.md").output for side in ("graph", "tape")
+        example(f"{row.page.removesuffix('.md')}/{side}.md").output for side in ("graph", "tape")
     ]
     old, new = (" ".join(f[0] for f in TOKEN.finditer(side) if f["float"]) for side in sides)
-    assert old and same(old, new), f"{row['page']}: {old} in the graph, {new} on the tape"
+    assert old and same(old, new), f"{row.page}: {old} in the graph, {new} on the tape"
 
 
 @pytest.mark.parametrize(
