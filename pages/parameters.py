@@ -9,7 +9,7 @@ from pages.calls import calls
 from pages.page import Page
 
 PAGE, OF = "parameters/index.md", "`tf.gradients`"
-SIGNATURE = re.compile(r"^(?P<function>[\w.]+)\(\n(?P<parameters>(?: .+\n)+)\)", re.M)
+SIGNATURE = re.compile(r"^(?P<function>[\w.]+)\(\n(?: .+\n)+\)", re.M)
 PARAMETER = re.compile(r"^ +(?P<name>\w+)(?:=(?P<default>.+))?,$", re.M)
 
 
@@ -34,6 +34,12 @@ def signatures(name):
     }
 
 
+def name_on_tape(row, names):
+    """Return which of the tape's `names` a row says to write, if the parameter is still there."""
+    kept = row.verdict in ("same", "renamed")
+    return next((name for name in names if kept and re.search(rf"\b{name}\b", row.write)), None)
+
+
 def nine_parameters():
     """Return the parameters in their order.
 
@@ -49,13 +55,16 @@ def nine_parameters():
             f"docs/{PAGE}: the table of {OF} needs one row for each of {', '.join(old)}, in this "
             "order, which is that of snippets/parameters/index/signatures.md"
         )
-    found = []
-    for (name, default), row in zip(old.items(), rows, strict=True):
-        kept = row.verdict in ("same", "renamed")
-        new = next((n for n in on_tape if kept and re.search(rf"\b{n}\b", row.write)), None)
-        says = row.cells["in short"]
-        in_tf2 = name in printed["tf.gradients"]
-        found.append(
-            Parameter(name, default, in_tf2, row.verdict, new, row.write, says, row.settled)
+    return [
+        Parameter(
+            parameter=name,
+            default=default,
+            in_tf2=name in printed["tf.gradients"],
+            verdict=row.verdict,
+            new=name_on_tape(row, on_tape),
+            tape=row.write,
+            says=row.cells["in short"],
+            page=row.settled,
         )
-    return found
+        for (name, default), row in zip(old.items(), rows, strict=True)
+    ]
