@@ -14,13 +14,19 @@ import re
 import sys
 
 
-def _beside(name):
-    """Return the text of the file called `name` beside this one."""
-    with open(__file__[: -len("find_gradients.py")] + name, encoding="utf-8") as file:
-        return file.read()
+def _joined():
+    """Return the mapping, joined from rules.json and the pages of this checkout."""
+    root = __file__[: -len("finder/find_gradients.py")]
+    sys.path.append(root)
+    try:
+        from finder.mapping import joined
+    except (ImportError, SyntaxError):  # plain, or old: then what the last build has joined
+        with open(root + "site/start/rules.json", encoding="utf-8") as file:
+            return json.load(file)
+    return joined()
 
 
-RULES = json.loads(_beside("rules.json"))
+RULES = _joined()
 BASE = ""  # the address of the site; the published file has it
 RULE = {rule["id"]: rule for rule in RULES["rules"]}
 NAMES = {name: rule for rule in RULES["rules"] for name in rule["names"]}

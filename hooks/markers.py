@@ -1,6 +1,10 @@
 """Write into a page what it asks for by a comment.
 
-`<!-- verdicts -->` and `<!-- parameters -->`: the short and the full table of parameters.json.
+`<!-- verdicts -->` and `<!-- parameters -->`: the nine parameters, in short and on a tape.
+`<!-- verdict grad_ys -->`: the verdict of a parameter, in the words that the page's head gives as
+`verdicts`; or the word itself, as in `<!-- verdict gone -->`.
+`<!-- became -->`: the verdict of the parameter that its page is about, as the first word there.
+`<!-- legend -->`: what the verdicts mean.
 `<!-- calls -->`: the tables of all pages that tell what became of an old call.
 `<!-- cases -->`: the cases, from the heads of their pages, with the times that bench/ took.
 `<!-- symptoms -->`: the rows of symptoms.json, each with a link to the example that shows it.
@@ -22,35 +26,35 @@ from mkdocs.structure.files import File
 from mkdocs.utils import meta
 
 from checks import DOCS, ROOT, snippets
-from pages import calls, claims, errors, statements
+from pages import calls, claims, errors, parameters, statements
 from pages.page import Page
 from releases import data as releases
+from website import verdicts
 
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+)(?: (?P<name>\S+))? -->")
-TABLES = {
-    "verdicts": "| parameter | verdict | in short |",
-    "parameters": "| parameter | verdict | with a tape | default | in TF 2 |",
-}
-CALLS = "old-api/calls.json"
+CALLS, PARAMETERS = "old-api/calls.json", "parameters/parameters.json"
 OUTCOMES, PAGES = {}, []
 
 
 def on_files(files, config):
-    """Offer the calls of all pages as data, too.
+    """Offer the calls of all pages, and the parameters, as data, too.
 
     Raises:
-        PluginError: A table of old calls has a row without a verdict. The site is not built.
+        PluginError: A table of old calls is not whole. The site is not built.
     """
-    found = []
-    for file in files.documentation_pages():
-        if file.src_uri.endswith(".md"):
-            try:
-                rows = calls.calls(file.content_string)
-            except ValueError as error:
-                raise PluginError(f"docs/{file.src_uri}: {error}") from None
-            found += [{**row._asdict(), "page": file.src_uri} for row in rows]
-    data = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    files.append(File.generated(config, CALLS, content=data))
+    try:
+        data = {
+            CALLS: [
+                {"of": c.of, "old": c.old, "verdict": c.verdict, "write": c.write, "page": c.page}
+                for c in calls.calls_by_key().values()
+            ],
+            PARAMETERS: [one._asdict() for one in parameters.nine_parameters()],
+        }
+    except ValueError as error:
+        raise PluginError(str(error)) from None
+    for path, found in data.items():
+        content = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        files.append(File.generated(config, path, content=content))
 
 
 def on_nav(nav, config, files):
@@ -72,31 +76,9 @@ def link(path, page):
     return posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or ".")
 
 
-def rows():
-    """Return what became of each parameter of tf.gradients."""
-    return json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
-
-
 def listed(counts):
     """Write counts as a reader would: 3 gone, 1 lost."""
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
-
-
-def parameters(table, page):
-    """Return a table of the parameters of tf.gradients."""
-    columns = [name.strip() for name in TABLES[table].strip("|").split("|")]
-    lines = [TABLES[table], "|---" * len(columns) + "|"]
-    for row in rows():
-        values = {
-            "parameter": f"[`{row['parameter']}`]({link(row['page'], page)})",
-            "default": f"`{row['default']}`" if row["default"] else "required",
-            "in TF 2": "yes" if row["in_tf2"] else "no",
-            "verdict": row["verdict"],
-            "with a tape": row["tape"],
-            "in short": row["says"],
-        }
-        lines.append("| " + " | ".join(values[name] for name in columns) + " |")
-    return "\n".join(lines)
 
 
 def symptoms(page):
@@ -143,10 +125,14 @@ def every_call(page):
             path = posixpath.normpath(path) if found[1] else shown.file.src_uri
             return f"]({link(path, page)}{found[2] or ''})"
 
-        if tables := calls.tables(source(shown)):
-            lines += ["", f"## [{shown.title}]({link(shown.file.src_uri, page)})"]
+        source_page = Page.read(DOCS / shown.file.src_uri)
+        if tables := calls.verdict_tables(source_page):
+            title = shown.parent.title if shown.is_index else shown.title
+            lines += ["", f"## [{title}]({link(shown.file.src_uri, page)})"]
             for table in tables:
-                lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, table)]
+                rows = source_page.text.split("\n")[table.line - 1 : table.rows[-1].line]
+                text = "\n".join(rows)
+                lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, text)]
     return "\n".join(lines)
 
 
@@ -194,10 +180,10 @@ def count(name):
     return {
         "examples": lambda: len(snippets.files()),
         "statements": lambda: sum(len(stated(shown)) for shown in PAGES),
-        "calls": lambda: sum(len(calls.calls(source(shown))) for shown in PAGES),
+        "calls": lambda: len(calls.calls_by_key()),
         "errors": lambda: len(errors.every_entry()),
         "releases": lambda: len(releases.RELEASES),
-        "verdicts": lambda: listed(Counter(row["verdict"] for row in rows())),
+        "verdicts": lambda: listed(Counter(one.verdict for one in parameters.nine_parameters())),
     }[name]()
 
 
@@ -207,8 +193,9 @@ def on_page_markdown(markdown, page, config, files):
     Raises:
         PluginError: A marker asks for what there is not. The site is not built.
     """
-    verdicts = {row["page"]: row["verdict"] for row in rows()}
-    page.meta.setdefault("subtitle", verdicts.get(page.file.src_uri))  # shown in the navigation
+    nine = parameters.nine_parameters()
+    fates = {one.page: one.verdict for one in nine}
+    page.meta.setdefault("subtitle", fates.get(page.file.src_uri))  # shown in the navigation
 
     def written(marker):
         word, name = marker["word"], marker["name"]
@@ -222,11 +209,19 @@ def on_page_markdown(markdown, page, config, files):
             "statements": lambda: every_statement(page),
             "calls": lambda: every_call(page),
             "count": lambda: str(count(name)),
-        } | {table: lambda table=table: parameters(table, page) for table in TABLES}
+            "legend": verdicts.verdict_legend,
+            "verdicts": lambda: verdicts.parameters_in_short(nine, lambda path: link(path, page)),
+            "parameters": lambda: verdicts.parameters_with_a_tape(
+                nine, lambda path: link(path, page)
+            ),
+            "verdict": lambda: verdicts.parameter_chip(nine, name, page.meta.get("verdicts", {})),
+            "became": lambda: verdicts.became(nine, page.file.src_uri),
+        }
         return made[word]()
 
     try:
-        markdown = calls.with_chips(MARKER.sub(written, with_chips(markdown, page)))
+        markdown = MARKER.sub(written, with_chips(markdown, page))
+        markdown = verdicts.with_verdict_chips(markdown, page.file.src_uri)
         # Where tabs do not stand side by side, readers see first what they came for.
         return re.sub('^=== (?="TF 2 tape")', "===+ ", markdown, flags=re.M)
     except KeyError as error:

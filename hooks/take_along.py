@@ -39,7 +39,7 @@ SETTING = re.compile(
 )
 DATA = {
     "parameters/parameters.json": "What became of each parameter of tf.gradients",
-    "old-api/calls.json": "What became of each other old call and argument",
+    "old-api/calls.json": "What became of each old call and argument",
     "evidence/releases.json": "What each example did on each release",
     "llms-full.txt": "All pages",
 }

@@ -21,7 +21,8 @@ from checks.other_tensorflow import here
 from checks.snippets import files, read
 from finder.bundle import bundle
 from finder.find_gradients import RULES, find, main
-from pages.calls import calls
+from finder.mapping import joined, schema
+from pages.calls import calls_by_key
 from pages.page import Page
 from releases.data import load, stated
 
@@ -71,12 +72,6 @@ DEEP = {
 }
 
 
-@functools.cache
-def rows():
-    """Return the rows of all tables with verdicts, by page, group and name."""
-    return {(page.uri, row.of, row.old): row for page in Page.every() for row in calls(page.text)}
-
-
 outcomes = functools.cache(load)
 
 
@@ -93,40 +88,43 @@ def labels():
 
 def test_mapping_fits_its_schema():
     """Who reads the mapping may rely on its form."""
-    schema = json.loads((FINDER / "rules.schema.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(RULES, schema)
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(RULES, schema())
     ids = [rule["id"] for rule in RULES["rules"]]
     assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize(("name", "fate"), FATES, ids=[name for name, _ in FATES])
-def test_mapping_says_what_the_page_says(name, fate):
-    """A rule names a page and an anchor that exist, and the verdict of its row."""
+def test_mapping_leads_where_something_stands(name, fate):
+    """A fate names a page and an anchor that exist, and the release that its example shows."""
     path, _, anchor = fate["page"].partition("#")
     page = DOCS / f"{path.rstrip('/')}.md"
     page = page if page.exists() else DOCS / path / "index.md"
     assert page.exists(), f"{name} leads to {fate['page']}: no such page"
     anchors = {section.anchor for section in Page.read(page).sections}
     assert not anchor or anchor in anchors, f"{name} leads to {fate['page']}: no such heading"
-    if row := fate.get("row"):
-        known = rows().get((row["page"], row["of"], row["old"]))
-        assert known, f"{name} names a row that is not there: {row}"
-        assert (fate["verdict"], fate["write"]) == (known.verdict, known.write), name
-    if parameter := fate.get("parameter"):
-        data = json.loads((DOCS / "parameters/parameters.json").read_text("utf-8"))
-        known = next(one for one in data if one["parameter"] == parameter)
-        assert (fate["verdict"], fate["write"]) == (known["verdict"], known["tape"]), name
-        assert fate["page"].startswith(known["page"].removesuffix(".md"))
     if "example" in fate:
         since = stated("since", fate["example"], outcomes()).split()[-1]
         assert fate["gone_since"] == since, f"{name} is gone since {since}"
 
 
-def test_mapping_holds_every_row():
-    """What the list of all old calls says, the mapping says too."""
-    held = {tuple(fate["row"].values()) for _, fate in FATES if "row" in fate}
-    assert held == set(rows())
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda rules, calls: calls.pop("`K.learning_phase()`"), "which no table has"),
+        (lambda rules, calls: calls.update(new=calls["`tf.gradients`: `xs`"]), "no rule names"),
+        (lambda rules, calls: rules["unfound"].append("`tf.gradients`: `xs`"), "take it from"),
+        (lambda rules, calls: rules["rows"].update(new={}), "rows names the row new"),
+        (lambda rules, calls: rules["rules"][0].pop("verdict"), "tf.gradients has no row"),
+    ],
+)
+def test_mapping_that_does_not_fit_the_pages_stops_the_build(change, says):
+    """Neither a row that no rule names nor a rule without its row goes unnoticed."""
+    rules = json.loads((FINDER / "rules.json").read_text("utf-8"))
+    found = calls_by_key()
+    change(rules, found)
+    with pytest.raises(ValueError, match=says):
+        joined(rules, found)
 
 
 def test_old_examples_are_found_with_the_verdict_of_their_page():

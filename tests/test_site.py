@@ -499,7 +499,7 @@ def test_pasted_error_finds_its_entry_first(source, page, base_url, subtests):
                 assert best in right
 
 
-OLD = [(page.file, call) for page in Page.every() for call in calls.calls(page.text)]
+OLD = [(page.file, call) for page in Page.every() for call in calls.calls(page)]
 
 
 @pytest.mark.parametrize("source", dict(OLD), ids=relative)
