@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 
 from pages.page import MARKER
 from releases.data import RELEASES, StaleError, stated
-from website import errors, matrix, plots, verdicts
+from website import bugs, errors, matrix, plots, verdicts
 from website.render import rendered
 
 
@@ -46,11 +46,13 @@ MARKERS |= {word: partial(on_releases, word) for word in ("since", "until", "on"
 MARKERS |= {word: partial(plots.picture, word) for word in plots.DRAW}
 MARKERS |= {
     "became": verdicts.became,
+    "bugs": bugs.known_bugs,
     "calls": verdicts.calls_of_all_pages,
     "count": counted,
     "errors": errors.listed,
     "history": partial(from_template, "news.md"),
     "releases": matrix.choice_or_matrix,
+    "reproduce": bugs.how_to_reproduce,
     "verdict": verdicts.parameter_chip,
 }
 DRAWN = {"releases", *plots.DRAW}  # for those who see the page, not for its Markdown

@@ -101,7 +101,7 @@ def reason_for_no_cell(example):
     return ""
 
 
-def notebook_of(page, site):
+def examples_as_notebook(page, site):
     """Return the examples of a page as a notebook without outputs."""
     shown, cells = site.source(page), []
     html = page.canonical_url or posixpath.basename(page.file.dest_uri)
@@ -134,5 +134,5 @@ def write_notebooks(site):
     """Write the notebooks beside their pages."""
     for page in site.pages.values():
         if has_notebook(page, site):
-            text = nbformat.writes(notebook_of(page, site)) + "\n"
+            text = nbformat.writes(examples_as_notebook(page, site)) + "\n"
             Path(site.config.site_dir, beside(page.file, "ipynb")).write_text(text, "utf-8")
