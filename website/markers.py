@@ -32,7 +32,6 @@ def counted(page, site, what):
         "errors": sum(map(len, site.entries.values())),
         "examples": len(site.examples),
         "releases": len(RELEASES),
-        "statements": sum(map(len, site.statements.values())),
         "verdicts": verdicts.tally(site),
     }
     return str(counts[what])

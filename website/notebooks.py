@@ -6,7 +6,6 @@ EXECUTED names a folder where builds that follow each other find what the first 
 """
 
 import itertools
-import json
 import os
 import posixpath
 import re
@@ -32,11 +31,11 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def exported(page, config):
-    """Return the Markdown and the metadata of a notebook that was executed now, or just before."""
+    """Return the Markdown of a notebook that was executed now, or just before."""
     folder = os.environ.get("EXECUTED")
-    known = folder and Path(folder, page.file.name).with_suffix(".json")
+    known = folder and Path(folder, page.file.name).with_suffix(".md")
     if known and known.exists():
-        return json.loads(known.read_text("utf-8"))
+        return known.read_text("utf-8")
     options = config.plugins["mkdocs-jupyter"].config
     execute = {
         "enabled": options["execute"],
@@ -51,10 +50,10 @@ def exported(page, config):
         template_file="notebook.md.j2",
         extra_template_paths=[str(Path(__file__).parent / "templates")],
     )
-    markdown, resources = exporter.from_filename(page.file.abs_src_path)
+    markdown, _ = exporter.from_filename(page.file.abs_src_path)
     if known:
-        known.write_text(json.dumps([markdown, resources["metadata"]]), "utf-8")
-    return markdown, resources["metadata"]
+        known.write_text(markdown, "utf-8")
+    return markdown
 
 
 def executed(page, config):
@@ -64,13 +63,12 @@ def executed(page, config):
         PluginError: A cell failed. The site is not built.
     """
     try:
-        markdown, metadata = exported(page, config)
+        markdown = exported(page, config)
     except CellExecutionError as error:
         raise PluginError(
             f"docs/{page.file.src_uri} fails: mend the cell, or what the text says, and run "
             f"`python3 noxfile.py -s docs`.\n{error}"
         ) from None
-    page.meta.update(metadata)
     page.render = type(page).render.__get__(page)  # not that of mkdocs-jupyter
     ran = f"Executed on TensorFlow {TENSORFLOW} when this page was built."
     strip = f'<p class="replayed" data-search-exclude>{ran}</p>'

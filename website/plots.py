@@ -16,8 +16,8 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-LINE = re.compile(r"^(?P<label>[^:\n]*):(?P<numbers>(?: +[-+]?[\d.]+(?:e[-+]?\d+)?){5,}) *$", re.M)
-ROW = re.compile(r"^(?:[^:\n]*:)?(?P<numbers>(?: *[-+]?[\d.]+(?:e[-+]?\d+)?){3,}) *$", re.M)
+NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
+ROW = re.compile(rf"^(?:(?P<label>[^:\n]*):)? *(?P<numbers>{NUMBER}(?: +{NUMBER})+) *$", re.M)
 ACROSS = "x", "t", "step", "steps"
 SIDES = {"graph": "TF 1 graph", "tape": "TF 2 tape"}
 INK = "#010101"  # stands for the colour of the text, which is another one in the dark
@@ -31,9 +31,10 @@ UNUSED = re.compile(
 STYLE = Path(__file__).parent / "templates/plots.mplstyle"
 
 
-def printed_numbers(line):
-    """Return the numbers in a line of output."""
-    return [float(number) for number in line["numbers"].split()]
+def printed_rows(output, least):
+    """Return the label and the numbers of each printed line that has at least so many."""
+    rows = [(row["label"], row["numbers"].split()) for row in ROW.finditer(output)]
+    return [(label, [*map(float, numbers)]) for label, numbers in rows if len(numbers) >= least]
 
 
 def lines_to_draw(name, output, across):
@@ -42,7 +43,7 @@ def lines_to_draw(name, output, across):
     Raises:
         ValueError: There is nothing to draw, or no line called `across`.
     """
-    found = {line["label"].strip(): printed_numbers(line) for line in LINE.finditer(output)}
+    found = {label.strip(): row for label, row in printed_rows(output, 5) if label is not None}
     below = across or next((label for label in found if label in ACROSS), None)
     if below and below not in found:
         raise ValueError(f"{name} prints no line of five numbers or more called {below}")
@@ -84,7 +85,7 @@ def cells(figure, outputs):
     """
     grid = figure.subplots(1, len(outputs), squeeze=False)[0]
     for (name, output), axes in zip(outputs.items(), grid, strict=True):
-        rows = [printed_numbers(row) for row in ROW.finditer(output)]
+        rows = [row for _, row in printed_rows(output, 3)]
         rows = [row for row in rows if len(row) == max(map(len, rows))]
         if len(rows) < 3:
             raise ValueError(f"{name} prints no three rows of equally many numbers")

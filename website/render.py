@@ -10,12 +10,6 @@ from pages.claims import home
 from releases.data import RELEASES, minor, span
 from website.build import seen_from
 
-WORDS = {
-    "differs": ("diff", "prints something else"),
-    "not available": ("error", "ends with an error"),
-    "not replayed": ("?", "has changed since it was run"),
-}
-
 
 def verdict_chip(verdict, words=""):
     """Return a verdict as HTML, or other words for it."""
@@ -49,7 +43,7 @@ TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
 )
 TEMPLATES.filters["minor"] = minor
-TEMPLATES.globals |= {"RELEASES": RELEASES, "VERDICTS": VERDICTS, "WORDS": WORDS}
+TEMPLATES.globals |= {"RELEASES": RELEASES, "VERDICTS": VERDICTS}
 for shared in (full_title, home, seen_from, span, spelled, stop, verdict_chip):
     TEMPLATES.globals[shared.__name__] = shared
 
