@@ -1,5 +1,7 @@
 """What a page claims, and whether an example under that heading shows it.
 
+A text that a program of this repository printed, and that the page includes, shows it as well.
+
 A claim is a number in digits, an exception's name, a truth value, None, a quoted message, or
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
 calls a result must be printed, and so must a block of text.
@@ -63,11 +65,11 @@ def claims_in(tokens, line, links):
 def claims_of(section):
     """Return what a section claims: its prose, then its blocks of text."""
     found = [claim for p in section.prose for claim in claims_in(p.tokens, p.line, p.links)]
-    texts = (b for b in section.blocks if b.info == "text" and "--8<--" not in b.content)
+    texts = (b for b in section.blocks if b.info == "text" and not b.included)
     return found + [Claim(block.content, "text", block.line + 1, True, []) for block in texts]
 
 
-def numbers(text):
+def spelled_alike(text):
     """Spell the numbers in `text` one way, so that 5, 5. and 5.0 are the same."""
     return "".join(f" {float(number)}" for number in re.findall(NUMBER, text)) + " "
 
@@ -76,7 +78,7 @@ def supported(claim, text):
     """Tell whether `text` holds what `claim` says."""
     if claim.kind == "row":
         rows = [text] if " and " in claim.text else re.findall(ROW, text)
-        return any(numbers(claim.text) in numbers(row) for row in rows)
+        return any(spelled_alike(claim.text) in spelled_alike(row) for row in rows)
     if claim.kind == "text":  # as printed, but laid out for the page
         return "".join(claim.text.split()) in "".join(text.split())
     if claim.kind == "name":  # printed or passed on, but not as in persistent=True

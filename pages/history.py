@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from checks import ROOT
 
-WATCHED = ["docs", "snippets"]
-
 
 class Days(NamedTuple):
     """The days on which a file was added and last changed, as git writes them."""
@@ -41,7 +39,7 @@ def days_of_files(folder=ROOT):
         return {}
     days, day = {}, None
     log = ["log", "--reverse", "--find-renames", "--relative", "--name-status", "--format=@%cs"]
-    for line in git_says(folder, *log, "--", *WATCHED).splitlines():
+    for line in git_says(folder, *log, "--", "docs", "snippets").splitlines():
         if line.startswith("@"):
             day = line[1:]
         elif line:

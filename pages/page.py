@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from mkdocs.utils import meta
 
-from checks import DOCS, SNIPPETS
+from checks import DOCS, ROOT, SNIPPETS
 from checks.snippets import read
 
 # A tab or a fold, of which markdown-it knows nothing.
@@ -31,6 +31,8 @@ INDENTED = re.compile(
     r'^(?P<kind>===|\?\?\?)\+?(?: \w+)? "(?P<label>.+)"\n(?P<inside>(?: {4}.*(?:\n|\Z)|\n)+)', re.M
 )
 EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
+INCLUDE = re.compile(r'--8<-- "(.+\.txt)"\n')
+ROOMS = ROOT / "bench", ROOT / "breaks"  # from which mkdocs.yml lets a page include such a text
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -105,6 +107,13 @@ class Block(NamedTuple):
     content: str
     line: int
 
+    @property
+    def included(self):
+        """What the file says that it includes, which a program printed, or nothing."""
+        found = INCLUDE.fullmatch(self.content)
+        files = [room / found[1] for room in ROOMS] if found else []
+        return "".join(file.read_text("utf-8") for file in files if file.exists())
+
 
 @dataclass
 class Parts:
@@ -125,9 +134,9 @@ class Parts:
 
     @property
     def printed(self):
-        """All that the examples print; a cell asserts what its notebook says."""
-        cells = [block.content for block in self.blocks if block.info == "cell"]
-        return "\n".join([*cells, *(read(SNIPPETS / name).output for name in self.names)])
+        """All that examples and other programs print; a cell asserts what its notebook says."""
+        texts = [block.content if block.info == "cell" else block.included for block in self.blocks]
+        return "\n".join([*texts, *(read(SNIPPETS / name).output for name in self.names)])
 
     @property
     def shown(self):
@@ -218,15 +227,15 @@ def line_at(text, place):
 
 def headed(headings, text):
     """Return a section, still empty, for each node that is a heading."""
-    places, sections, taken = [0, *(found.end() for found in re.finditer("\n", text))], [], set()
-    for node in headings:
+    sections, taken = [], set()
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    ends = [*(starts[node.map[0]] for node in headings[1:]), len(text)]
+    for node, end in zip(headings, ends, strict=False):
         [inner] = node.children
         title, _, anchor = inner.content.partition(" {#")
         plain = "".join(t.content for t in inner.walk() if t.type in ("text", "code_inline"))
         anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
-        span = Span(places[node.map[0]], len(text))
-        if sections:
-            sections[-1].span = sections[-1].span._replace(end=span.start)
+        span = Span(starts[node.map[0]], end)
         sections.append(Section(title, int(node.tag[1]), anchor, node.map[0] + 1, span))
     return sections
 
@@ -257,7 +266,7 @@ def put_markers(text, sections):
         under(sections, line).markers.append(marker)
 
 
-def around(node, *kinds):
+def enclosing(node, *kinds):
     """Return the node of one of these kinds that holds `node`, or None."""
     while node and node.type not in kinds:
         node = node.parent
@@ -286,6 +295,6 @@ def put_node(node, text, section):
         if tab:
             tab.embeds.append(section.embeds[-1])
     elif node.type == "inline" and node.parent.type != "heading":
-        item = around(node, "tr", "list_item")
+        item = enclosing(node, "tr", "list_item")
         links = [n.attrs["href"] for n in item.walk() if n.type == "link"] if item else []
         section.prose.append(Prose(node.content, node.token.children, line, links))

@@ -1,5 +1,6 @@
 """The page "Check your code" says what the finder says, and keeps the reader's code."""
 
+import contextlib
 import json
 import re
 
@@ -133,12 +134,14 @@ def test_a_page_from_a_folder_says_what_to_do(page, folder):
 
 
 def test_page_shows_what_the_finder_prints(tmp_path, monkeypatch, capsys):
-    """The example on the page is what a reader's terminal shows."""
+    """The example on the page is what a reader's terminal shows, and so is the help."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "train.py").write_text(EXAMPLE, "utf-8")
-    for name, flags in {"prints": [], "diff": ["--diff"]}.items():
+    for name, flags in {"prints": [], "diff": ["--diff"], "help": ["--help"]}.items():
         file = f"finder-{name}.txt"
-        main([*flags, "train.py"])
+        with contextlib.suppress(SystemExit):  # which argparse raises
+            main([*flags, "train.py"])
         shown = capsys.readouterr().out
         assert shown == (BENCH / file).read_text("utf-8"), (
             f"bench/{file} is not what the finder prints: cp bench/finder-example.txt train.py; "

@@ -176,7 +176,10 @@ def test_diagram_shows_what_the_examples_show(page):
                     assert (
                         not word
                         or re.fullmatch("[a-z]{4,}|a|by|of|per|sum|the", word)
-                        or (number and claims.numbers(word) in claims.numbers(section.shown))
+                        or (
+                            number
+                            and claims.spelled_alike(word) in claims.spelled_alike(section.shown)
+                        )
                         or (not number and bare(word) in bare(section.shown))
                     ), f"docs/assets/{name} shows {word}, no example under its heading does"
 
@@ -303,6 +306,18 @@ def test_stated_release_is_the_one_that_ran():
         assert f"TensorFlow {locked}" in (ROOT / name).read_text("utf-8"), (
             f"{name} does not name TensorFlow {locked}, which requirements/snippets.txt locks"
         )
+
+
+@every_page
+def test_row_has_a_cell_for_each_column(page):
+    """Markdown fills up what is missing, and drops what is too much, without a word."""
+    lines = page.text.splitlines()
+    for table in page.tables:
+        for row in table.rows:
+            cells = len(re.findall(r"(?<!\\)\|", lines[row.line - 1])) - 1
+            assert cells == len(table.head), (
+                f"docs/{page.uri}:{row.line} has {cells} cells, its table {len(table.head)} columns"
+            )
 
 
 # Headings of a page's form, which say where something stands and not what it is.

@@ -14,7 +14,7 @@ from pages.page import Page
 from pages.parameters import nine_parameters
 from pages.statements import statements
 from releases import data as releases
-from website.outcomes import outcomes_on
+from releases.outcomes import outcomes_on
 
 
 class Site:

@@ -4,8 +4,8 @@ import html
 
 from mkdocs.exceptions import PluginError
 
-from pages.errors import forms
 from releases.data import RELEASES, REPLAY, span
+from releases.messages import forms
 from website.build import seen_from
 from website.render import rendered
 

@@ -10,7 +10,7 @@ import json
 import re
 
 from releases.data import RELEASES, minor
-from website.outcomes import anchor
+from releases.outcomes import anchor
 from website.render import TEMPLATES, full_title, rendered
 
 PAGE = "evidence/releases.md"
