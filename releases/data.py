@@ -32,10 +32,10 @@ def minor(release):
 RELEASES = sorted((r.stem for r in ROOT.glob("requirements/releases/*.txt")), key=version)
 
 
-def load(file=DATA):
+def load(file=DATA, examples=None):
     """Return the outcomes in `file` that are not stale: {(name, release): (kind, text)}."""
     stored = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    digests = {name: snippet.digest for name, snippet in snippets().items()}
+    digests = {name: one.digest for name, one in (examples or snippets()).items()}
     return {
         (name, release): (kind, text)
         for name, results in stored.items()

@@ -546,7 +546,7 @@ def test_chinese_page_tells_its_language_and_says_what_others_say(page, base_url
 
 
 def test_search_finds_something_from_the_first_letter_on(page, base_url, folder):
-    """Its engine, as it comes, breaks off at some letters, by chance: hooks/search.py mends it."""
+    """Its engine, as it comes, breaks off at some letters, by chance: the site mends it."""
     [engine] = folder.glob("assets/javascripts/workers/search.*.js")
     assert 'e=e+s+o.id+","' in engine.read_text("utf-8")
     for letter in "abcdefghijklmnopqrstuvwxyz0123456789":

@@ -1,73 +1,93 @@
-"""Write verdicts: a chip, the tables and the legend that show them, and what became of a name.
+"""Write verdicts: a chip, the tables and the legend that show them, and what became of a name."""
 
-`nine` are the parameters of tf.gradients, and `link` gives the address of a page below docs/.
-"""
-
+import json
+import posixpath
 import re
+from collections import Counter
 
 from pages.calls import VERDICTS, verdict_tables
-from pages.page import Page
+from pages.statements import POLARITY
+from website.build import seen_from
+from website.render import verdict_chip
+
+CELLS = re.compile(rf"^(\|[^|\n]+\| )({'|'.join(VERDICTS)})(?= \|)", re.M)
+DECIDING = re.compile(rf"^(?:<!-- (?:{'|'.join(POLARITY)}): .+ -->\s*)+", re.M)
 
 
-def verdict_chip(verdict, word=""):
-    """Return a verdict as HTML, or another word for it."""
-    return f'<span class="verdict {verdict}">{word or verdict}</span>'
+def with_statement_chips(markdown, page, site):
+    """Return a page's Markdown with the verdict of each statement under its heading."""
+    statements = iter(site.statements.get(page.file.src_uri, ()))
+    return DECIDING.sub(lambda _: verdict_chip(next(statements).verdict) + " ", markdown)
 
 
-def with_verdict_chips(text, uri):
-    """Return the Markdown of the page `uri` with a chip in place of each verdict in a table."""
-    lines = text.split("\n")
-    for row in (row for table in verdict_tables(Page.parse(text, uri)) for row in table.rows):
-        cell, chip = rf"\| *{row.cells[1]} *\|", f"| {verdict_chip(row.cells[1])} |"
-        lines[row.line - 1] = re.sub(cell, chip, lines[row.line - 1], count=1)
-    return "\n".join(lines)
+def with_verdict_chips(markdown):
+    """Return a page's Markdown with a chip in place of each word that is a verdict."""
+    return CELLS.sub(lambda row: row[1] + verdict_chip(row[2]), markdown)
 
 
-def verdict_legend():
-    """Return what the verdicts mean, as a list."""
-    return "\n".join(
-        f"- **{verdict_chip(verdict)}**: {means}." for verdict, means in VERDICTS.items()
-    )
-
-
-def parameter_table(nine, link, column, text_of):
-    """Return a table of the parameters with one more column, of what `text_of` says of each."""
-    lines = [f"| parameter | verdict | {column} |", "|---|---|---|"]
-    for one in nine:
-        name = f"[`{one.parameter}`]({link(one.page)})"
-        lines.append(f"| {name} | {one.verdict} | {text_of(one)} |")
-    return "\n".join(lines)
-
-
-def parameters_in_short(nine, link):
-    """Return the table of the parameters that says of each what became of it."""
-    return parameter_table(nine, link, "in short", lambda one: one.says)
-
-
-def parameters_with_a_tape(nine, link):
-    """Return the table of the parameters that says what to write for each."""
-    return parameter_table(nine, link, "with a tape", lambda one: one.tape)
-
-
-def parameter_chip(nine, name, words):
+def parameter_chip(page, site, name):
     """Return the chip of a parameter, or of a verdict itself, in the words that a page has.
 
     Raises:
         KeyError: There is neither, or the page has words but none for it.
     """
-    found = {word: word for word in (*VERDICTS, "trap")} | {
-        one.parameter: one.verdict for one in nine
-    }
-    return verdict_chip(found[name], words[found[name]] if words else "")
+    found = {word: word for word in (*VERDICTS, "trap")}
+    verdict = (found | {one.parameter: one.verdict for one in site.nine})[name]
+    words = page.meta.get("verdicts")
+    return verdict_chip(verdict, words and words[verdict])
 
 
-def became(nine, page):
+def became(page, site):
     """Return the verdict of the parameters that `page` is about as the first word there.
 
     Raises:
-        KeyError: It is about none, or their verdicts differ.
+        ValueError: It is about none, or their verdicts differ.
     """
-    found = {one.verdict for one in nine if one.page == page}
+    found = {one.verdict for one in site.nine if one.page == page.file.src_uri}
     if len(found) != 1:
-        raise KeyError("became")
+        raise ValueError("the parameters of this page have no verdict, or more than one")
     return f"**{found.pop().capitalize()}.**"
+
+
+def subtitle(page, site):
+    """Return what stands in the navigation under a parameter's name: its verdict."""
+    fates = {one.page: one.verdict for one in site.nine}
+    return {"subtitle": page.meta.get("subtitle", fates.get(page.file.src_uri))}
+
+
+def tally(site):
+    """Write how many parameters have each verdict: 3 gone, 1 lost."""
+    counts = Counter(one.verdict for one in site.nine)
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+
+
+def calls_of_all_pages(page, site):
+    """Return the tables of old calls of all pages, page by page, with links from `page`."""
+    lines = []
+    for uri, shown in site.pages.items():
+
+        def leads(found, uri=uri):
+            path = posixpath.join(posixpath.dirname(uri), found[1]) if found[1] else uri
+            return f"]({seen_from(page, posixpath.normpath(path))}{found[2] or ''})"
+
+        if tables := verdict_tables(site.parsed[uri]):
+            title = shown.parent.title if shown.is_index else shown.title
+            lines += ["", f"## [{title}]({seen_from(page, uri)})"]
+        for table in tables:
+            rows = site.parsed[uri].text.split("\n")[table.line - 1 : table.rows[-1].line]
+            lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, "\n".join(rows))]
+    return "\n".join(lines)
+
+
+def verdicts_as_data(site):
+    """Return the files that offer the old calls and the parameters as data: {path: content}."""
+    fields = "of", "old", "verdict", "write", "page"
+    data = {
+        "old-api/calls.json": [
+            {field: getattr(call, field) for field in fields} for call in site.calls.values()
+        ],
+        "parameters/parameters.json": [one._asdict() for one in site.nine],
+    }
+    return {
+        path: json.dumps(rows, indent=1, ensure_ascii=False) + "\n" for path, rows in data.items()
+    }

@@ -10,19 +10,14 @@ import html
 import io
 import itertools
 import re
+from pathlib import Path
 
-import matplotlib as mpl
+from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from mkdocs.exceptions import PluginError
 
-from checks import SNIPPETS, snippets
-
-MARKER = re.compile(
-    r"^<!-- (?P<kind>plot|heat)(?: over (?P<across>\w+))? (?P<names>\S+(?: \S+)*) -->$", re.M
-)
-LINE = re.compile(r"^(?P<label>[^:\n]*):(?P<numbers>(?: +[-+]?[\d.]+(?:e[-+]?\d+)?){5,}) *$", re.M)
-ROW = re.compile(r"^(?:[^:\n]*:)?(?P<numbers>(?: *[-+]?[\d.]+(?:e[-+]?\d+)?){3,}) *$", re.M)
+NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
+ROW = re.compile(rf"^(?:(?P<label>[^:\n]*):)? *(?P<numbers>{NUMBER}(?: +{NUMBER})+) *$", re.M)
 ACROSS = "x", "t", "step", "steps"
 SIDES = {"graph": "TF 1 graph", "tape": "TF 2 tape"}
 INK = "#010101"  # stands for the colour of the text, which is another one in the dark
@@ -33,32 +28,22 @@ UNUSED = re.compile(
     r'| id="[A-Za-z2_.]+_\d+"| (?:width|height)="[\d.]+pt"',
     re.S,
 )
-STYLE = {
-    "svg.fonttype": "none",
-    "font.size": 22,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": "medium",
-    "xtick.major.pad": 14,  # or the first numbers of both axes touch
-    "ytick.major.pad": 8,
-    "figure.constrained_layout.h_pad": 0.1,
-    "legend.frameon": False,
-} | dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK)
-STYLE |= dict.fromkeys(("xtick.color", "ytick.color"), INK)
+STYLE = Path(__file__).parent / "templates/plots.mplstyle"
 
 
-def numbers(text):
-    """Return the numbers in a line of output."""
-    return [float(number) for number in text.split()]
+def printed_rows(output, least):
+    """Return the label and the numbers of each printed line that has at least so many."""
+    rows = [(row["label"], row["numbers"].split()) for row in ROW.finditer(output)]
+    return [(label, [*map(float, numbers)]) for label, numbers in rows if len(numbers) >= least]
 
 
-def curves(name, output, across):
+def lines_to_draw(name, output, across):
     """Return the label and the numbers of each line to draw, and those of the line below them.
 
     Raises:
         ValueError: There is nothing to draw, or no line called `across`.
     """
-    found = {line["label"].strip(): numbers(line["numbers"]) for line in LINE.finditer(output)}
+    found = {label.strip(): row for label, row in printed_rows(output, 5) if label is not None}
     below = across or next((label for label in found if label in ACROSS), None)
     if below and below not in found:
         raise ValueError(f"{name} prints no line of five numbers or more called {below}")
@@ -69,36 +54,38 @@ def curves(name, output, across):
     return drawn, below, x
 
 
-def plot(names, outputs, across=None):
-    """Return a figure with the printed lines of all examples, and what it shows in words."""
-    figure = Figure(figsize=(640 / 72, 340 / 72), layout="constrained")
+def side(name):
+    """Return what readers see of an example's name."""
+    stem = name.split("/")[-1].removesuffix(".md")
+    return SIDES.get(stem, stem.replace("_", " "))
+
+
+def curves(figure, outputs, across=None):
+    """Draw the printed lines of all examples, and return what that shows in words."""
     axes, labels, sides = figure.subplots(), {}, {}
-    for name, output in zip(names, outputs, strict=True):
-        drawn, below, x = curves(name, output, across)
-        broad = len(names) > 1 and name == names[0]
+    for place, (name, output) in enumerate(outputs.items()):
+        drawn, below, x = lines_to_draw(name, output, across)
+        broad = len(outputs) > 1 and place == 0
         width = {"linewidth": 9, "alpha": 0.35} if broad else {"linewidth": 2.5}
-        stem = name.split("/")[-1].removesuffix(".md")
-        sides[SIDES.get(stem, stem.replace("_", " "))] = Line2D([], [], color=INK, **width)
+        sides[side(name)] = Line2D([], [], color=INK, **width)
         for (shade, _), (label, y) in zip(itertools.cycle(SHADES), drawn.items(), strict=False):
             axes.plot(x, y, color=shade, **width)
             labels[label] = Line2D([], [], color=shade, linewidth=6)
         axes.set_xlabel(below or "")
-    handles = labels | (sides if len(names) > 1 else {})
+    handles = labels | (sides if len(outputs) > 1 else {})
     axes.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1, 1))
-    return figure, f"Curves of the printed lines {', '.join(labels)}"
+    return f"Curves of the printed lines {', '.join(labels)}"
 
 
-def heat(names, outputs):
-    """Return a figure with a cell for each printed number, and what it shows in words.
+def cells(figure, outputs):
+    """Draw a cell for each printed number, and return what that shows in words.
 
     Raises:
         ValueError: An example prints no block of rows.
     """
-    figure = Figure(figsize=(640 / 72, 300 / 72), layout="constrained")
-    for name, output, axes in zip(
-        names, outputs, figure.subplots(1, len(names), squeeze=False)[0], strict=True
-    ):
-        rows = [numbers(row["numbers"]) for row in ROW.finditer(output)]
+    grid = figure.subplots(1, len(outputs), squeeze=False)[0]
+    for (name, output), axes in zip(outputs.items(), grid, strict=True):
+        rows = [row for _, row in printed_rows(output, 3)]
         rows = [row for row in rows if len(row) == max(map(len, rows))]
         if len(rows) < 3:
             raise ValueError(f"{name} prints no three rows of equally many numbers")
@@ -108,20 +95,29 @@ def heat(names, outputs):
         axes.set_axis_off()
         axes.set_title(name.split("/")[-1].removesuffix(".md").replace("_", " "))
     titles = ", ".join(axes.get_title() for axes in figure.axes)
-    return figure, f"The printed numbers as cells, the larger the lighter: {titles}"
+    return f"The printed numbers as cells, the larger the lighter: {titles}"
 
 
-def picture(kind, names, **options):
+DRAW = {"plot": (curves, 340), "heat": (cells, 300)}
+
+
+def picture(kind, page, site, *names):
     """Return an SVG in the colours of the page.
 
     Raises:
+        KeyError: An example is missing.
         ValueError: An example does not print what can be drawn.
     """
-    outputs = [snippets.read(SNIPPETS / name).output for name in names]
+    names, options = list(names), {}
+    if names[0] == "over":
+        _, options["across"], *names = names
+    outputs = {name: site.examples[name].output for name in names}
+    draw, height = DRAW[kind]
     # The same names at each build, and other ones in each picture of a page.
-    with mpl.rc_context(STYLE | {"svg.hashsalt": f"{kind} {names} {options}"}):
-        figure, says = {"plot": plot, "heat": heat}[kind](names, outputs, **options)
-        file = io.StringIO()
+    salt = {"svg.hashsalt": f"{kind} {names} {options}"}
+    with style.context([STYLE, salt]):
+        figure, file = Figure(figsize=(640 / 72, height / 72)), io.StringIO()
+        says = draw(figure, outputs, **options)
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = file.getvalue()
     svg = UNUSED.sub("", svg[svg.index("<svg") :])
@@ -130,20 +126,3 @@ def picture(kind, names, **options):
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1)
     # Its words are those of the outputs, which the search has.
     return f"<figure data-search-exclude>{' '.join(svg.split())}</figure>"
-
-
-def on_page_markdown(markdown, page, config, files):
-    """Draw what `page` asks for.
-
-    Raises:
-        PluginError: An example is missing, or prints nothing to draw. The site is not built.
-    """
-
-    def drawn(found):
-        options = {"across": found["across"]} if found["across"] else {}
-        return picture(found["kind"], found["names"].split(), **options)
-
-    try:
-        return MARKER.sub(drawn, markdown)
-    except (ValueError, OSError, snippets.MisshapenError) as error:
-        raise PluginError(f"docs/{page.file.src_uri}: {error}") from None

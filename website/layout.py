@@ -1,6 +1,8 @@
-"""Make code quick to lay out: no elements that colour nothing, and only what is near.
+"""Make code quick to lay out, and let tables and headings fit a phone.
 
-What a program prints is no code, so the theme need not give it a button and watch its size.
+Code has no elements that colour nothing, and what a program prints is no code, so that the theme
+need not give it a button and watch its size. Each cell of a table knows its column, and long names
+may break.
 """
 
 import functools
@@ -28,7 +30,7 @@ COPY = (
 FITS = 57  # columns: on a phone, and in one of two columns on a wide screen
 
 
-def listed(numbers, listing):
+def numbered_listing(numbers, listing):
     """Return a listing with a copy button and the number of its lines, from which comes its height.
 
     One that may be too wide can be reached, and so scrolled, by keys.
@@ -42,7 +44,30 @@ def listed(numbers, listing):
     )
 
 
-def on_page_content(content, page, config, files):
-    """Prepare the code of `page`."""
+def labelled(table):
+    """Return a table whose cells say what the head of their column says."""
+    heads = re.findall(r"<th\b.*?>(.*?)</th>", table[0], re.S)
+    labels = itertools.cycle([re.sub(r"<.*?>|\"", "", head) for head in heads])
+    return re.sub(r"<td", lambda cell: f'{cell[0]} data-label="{next(labels)}"', table[0])
+
+
+def breakable(element):
+    """Return a heading or a cell whose long names may break, at their joints alone."""
+
+    def joints(name):
+        return re.sub(r"(?<=\w)[._(](?=\w)", r"\g<0><wbr>", name[0])
+
+    def text(found):
+        return re.sub(r"[\w.(]{20,}", joints, found[0])
+
+    return re.sub(r">[^<]+", text, element[0])
+
+
+def laid_out(content):
+    """Return a page's HTML as it is shown, with marks on what the search leaves out."""
+    for drowns_messages in ('<div class="language-python highlight"', '<div class="tabbed-labels"'):
+        content = content.replace(drowns_messages, f"{drowns_messages} data-search-exclude")
+    content = re.sub(r"<table>.*?</table>", labelled, content, flags=re.S)
+    content = re.sub(r"<(h[1-6]|t[dh])\b.*?</\1>", breakable, content, flags=re.S)
     content = OUTPUT.sub(r"\1<samp>\2</samp>", PLAIN.sub(r"\1", content))
-    return LISTING.sub(functools.partial(listed, itertools.count()), content)
+    return LISTING.sub(functools.partial(numbered_listing, itertools.count()), content)

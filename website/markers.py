@@ -1,0 +1,83 @@
+"""Write into a page what it asks for by a comment: `<!-- word arguments -->`.
+
+Each word of MARKERS stands for a pure function: (page, site, *arguments) → text.
+"""
+
+import inspect
+from functools import partial
+
+from jinja2 import UndefinedError
+from mkdocs.exceptions import PluginError
+
+from pages.page import MARKER
+from releases.data import RELEASES, StaleError, stated
+from website import bugs, errors, matrix, plots, verdicts
+from website.render import rendered
+
+
+def from_template(name, page, site):
+    """Return what a template makes of the site, as `page` shows it."""
+    return rendered(name, page=page, site=site)
+
+
+def on_releases(word, page, site, name):
+    """Say since, until or on which releases the example `name` prints the same."""
+    return stated(word, name, site.outcomes)
+
+
+def counted(page, site, what):
+    """Return how many examples, errors, releases and so on there are."""
+    counts = {
+        "calls": len(site.calls),
+        "errors": sum(map(len, site.entries.values())),
+        "examples": len(site.examples),
+        "releases": len(RELEASES),
+        "verdicts": verdicts.tally(site),
+    }
+    return str(counts[what])
+
+
+MARKERS = {
+    word: partial(from_template, f"{word}.md")
+    for word in ("cases", "legend", "parameters", "statements", "symptoms", "verdicts")
+}
+MARKERS |= {word: partial(on_releases, word) for word in ("since", "until", "on")}
+MARKERS |= {word: partial(plots.picture, word) for word in plots.DRAW}
+MARKERS |= {
+    "became": verdicts.became,
+    "bugs": bugs.known_bugs,
+    "calls": verdicts.calls_of_all_pages,
+    "count": counted,
+    "errors": errors.listed,
+    "history": partial(from_template, "news.md"),
+    "releases": matrix.choice_or_matrix,
+    "reproduce": bugs.how_to_reproduce,
+    "verdict": verdicts.parameter_chip,
+}
+DRAWN = {"releases", *plots.DRAW}  # for those who see the page, not for its Markdown
+
+
+def expanded(markdown, page, site, *, drawn=False):
+    """Return Markdown with the text that each of its markers asks for, now or when `drawn`.
+
+    Raises:
+        PluginError: A marker asks for what there is not. The site is not built.
+    """
+
+    def text(found):
+        word, arguments = found["word"], (found["arguments"] or "").split()
+        if word in MARKERS and (word in DRAWN) != drawn:
+            return found[0]
+        problem = f"docs/{page.file.src_uri}: {found[0]}: "
+        if word not in MARKERS:
+            there_is = ", ".join(sorted(MARKERS))
+            raise PluginError(f"{problem}nothing here is called {word}; there is {there_is}")
+        try:
+            inspect.signature(MARKERS[word]).bind(page, site, *arguments)
+            return expanded(MARKERS[word](page, site, *arguments), page, site)
+        except (KeyError, UndefinedError) as error:
+            raise PluginError(f"{problem}nothing here is called {error}") from error
+        except (StaleError, TypeError, ValueError) as error:
+            raise PluginError(f"{problem}{error}") from error
+
+    return MARKER.sub(text, markdown)

@@ -1,0 +1,53 @@
+"""Fill templates, with what they may call."""
+
+import datetime
+from pathlib import Path
+
+import jinja2
+
+from pages.calls import VERDICTS
+from pages.claims import home
+from releases.data import RELEASES, minor, span
+from website.build import seen_from
+
+
+def verdict_chip(verdict, words=""):
+    """Return a verdict as HTML, or other words for it."""
+    return f'<span class="verdict {verdict.split()[-1]}">{words or verdict}</span>'
+
+
+def spelled(day):
+    """Write a day as readers do: 5 March 2026."""
+    day = datetime.date.fromisoformat(day)
+    return f"{day.day} {day:%B %Y}"
+
+
+def full_title(page):
+    """Return a page's title with that of its section in the navigation."""
+    return (f"{page.ancestors[0].title}: " if page.ancestors else "") + page.title
+
+
+def stop(message):
+    """Stop a template.
+
+    Raises:
+        KeyError: Always, with the message.
+    """
+    raise KeyError(message)
+
+
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=jinja2.select_autoescape(["html"]),
+    trim_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+TEMPLATES.filters["minor"] = minor
+TEMPLATES.globals |= {"RELEASES": RELEASES, "VERDICTS": VERDICTS}
+for shared in (full_title, home, seen_from, span, spelled, stop, verdict_chip):
+    TEMPLATES.globals[shared.__name__] = shared
+
+
+def rendered(template, **data):
+    """Return a template filled with data."""
+    return TEMPLATES.get_template(template).render(**data)

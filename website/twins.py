@@ -1,0 +1,81 @@
+"""Offer each page as plain Markdown.
+
+It stands beside the page, and `llms.txt` lists it, as https://llmstxt.org proposes.
+"""
+
+import functools
+import posixpath
+import re
+import textwrap
+from pathlib import Path
+
+from checks import ROOT
+from website.render import rendered
+
+EMBED = re.compile(r'^( *)--8<-- "(.+)"$', re.M)
+PICTURE = re.compile(r".*<title\b[^>]*>(.*?)</title>\s*<desc\b[^>]*>(.*?)</desc>.*", re.S)
+BLOCK = re.compile(r'^(?:===|!!!|\?\?\?).*?"(.+)"\n((?: {4}.*\n|\n)+)', re.M)
+PROSE = re.compile(
+    r"(?P<code>^ *```.*?^ *```$|`[^`\n]+`)|\]\((?P<path>[^)\s:#]+)(?=[)\s#])"
+    r'|<figure\b[^>]* aria-label="(?P<picture>[^"]+)"[^>]*>|<(svg|style|script)\b.*?</\4>'
+    r"|<fieldset>.*?</fieldset>|<!--.*?-->|</?[a-z]+(?:\s[^<>]*)?>"
+    r"|(?<=\S) *\{(?:[#:]| lang=)[^}\n]*\}",
+    re.M | re.S,
+)
+
+
+def beside(file, ending="md"):
+    """Return the address of the Markdown beside the page of `file`, or of its notebook."""
+    name = posixpath.splitext(posixpath.basename(file.dest_uri))[0]
+    name = name if ending == "md" else file.name
+    return posixpath.join(posixpath.dirname(file.dest_uri), f"{name}.{ending}")
+
+
+def taken_from(base, address, site):
+    """Return the address of a file of the site, or, without the site's, as seen from `base`."""
+    url = site.config.site_url
+    return url + address if url else posixpath.relpath(address, base or ".")
+
+
+def twin(page, site, base):
+    """Return a page for readers that know nothing but Markdown, in the folder `base`."""
+
+    def embedded(found):
+        folders = site.config.mdx_configs["pymdownx.snippets"]["base_path"]
+        file = next(file for f in folders if (file := ROOT / f / found[2]).exists())
+        text = PICTURE.sub(r"Picture: \1. \2", file.read_text("utf-8").strip())
+        return textwrap.indent(text, found[1])
+
+    def replaced(found):
+        if found["picture"]:
+            return f"Picture: {found['picture']}"
+        if not found["path"]:
+            return found["code"] or ""
+        path = posixpath.join(posixpath.dirname(page.file.src_uri), found["path"])
+        file = site.files.get_file_from_path(posixpath.normpath(path))
+        if not file:  # which MkDocs tells, too
+            return found[0]
+        address = beside(file) if file.is_documentation_page() else file.dest_uri
+        return f"]({taken_from(base, address, site)}"
+
+    text, blocks = EMBED.sub(embedded, site.markdown[page.file.src_uri]) + "\n", 1
+    while blocks:  # one may stand inside another
+        text, blocks = BLOCK.subn(lambda b: f"**{b[1]}**\n{textwrap.dedent(b[2])}", text)
+    text = re.sub(r"\n{3,}", "\n\n", PROSE.sub(replaced, text)).strip()
+    html = page.canonical_url or posixpath.relpath(page.file.dest_uri, base or ".")
+    return text.replace("\n", f"\n\n[Read this as a web page]({html})\n", 1) + "\n"
+
+
+def write_twins(site):
+    """Write each page as Markdown, the list of them, and one file with all."""
+    folder, parts = Path(site.config.site_dir), {}
+    for page in site.pages.values():
+        address = beside(page.file)
+        folder.joinpath(address).write_text(twin(page, site, posixpath.dirname(address)), "utf-8")
+        part = page.ancestors[-1].title if page.ancestors else page.title
+        parts.setdefault(part, []).append((page, taken_from("", address, site)))
+    linked = functools.partial(taken_from, "", site=site)
+    index = rendered("llms.txt", config=site.config, parts=parts, linked=linked) + "\n"
+    folder.joinpath("llms.txt").write_text(index, "utf-8")
+    whole = "\n".join(twin(page, site, "") for page in site.pages.values())
+    folder.joinpath("llms-full.txt").write_text(whole, "utf-8")
