@@ -312,7 +312,7 @@ def paste(page, base_url, words):
 PASTED = [
     ("tf.gradients is not supported when eager execution is enabled", "errors/eager-mode/"),
     ("stop_gradients", "parameters/stop_gradients/"),
-    ("is_compatible_with", "old-api/parallel_for/"),
+    ("is_compatible_with", "errors/jacobian/"),
     ("tfe.implicit_value_and_gradients(loss)", "old-api/tfe/"),
     ("K.gradients(model.output, model.input)", "old-api/keras/"),
     ("'KerasTensor' object has no attribute '_id'", "errors/no-attribute/"),
@@ -365,7 +365,7 @@ PASTED = [
     ("gradient accumulation", "how-to/accumulate-gradients/"),
     ("gradient_accumulation_steps", "how-to/accumulate-gradients/"),
     ("zero_ops = [tv.assign(tf.zeros_like(tv))", "how-to/accumulate-gradients/"),
-    ("only supports singleton tf.Variables", "errors/apply-gradients/"),
+    ("only supports singleton tf.Variables", "errors/graph-tensors/"),
     ("梯度累积", "how-to/accumulate-gradients/"),
     ("tf.contrib.layers.optimize_loss", "how-to/some-variables/"),
     ("gradient_noise_scale", "how-to/some-variables/"),
