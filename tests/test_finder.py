@@ -49,8 +49,6 @@ OLD = re.compile(
 BARE = re.compile(r'""".*?"""|"[^"\n]*"|#.*', re.S)
 # They quote old code in a string, or show that a tape has no such method.
 QUOTES = {"errors/tape/raises_compute_gradients.md"}
-# They show a trap on purpose.
-TRAPS = {"tape/gradient/structure_tape.md"}
 JUNK = [
     *"()[]{}:,'\"\\\n\t @*=.;`%!?\0\r",
     '"""',
@@ -172,7 +170,7 @@ def test_new_examples_are_left_alone():
     wrong = [
         f"{name}:{found['line']} {found['rule']}"
         for name, sides in sorted(labels().items())
-        if sides == {"TF 2 tape"} and name not in TRAPS
+        if sides == {"TF 2 tape"}
         for found in find(read(SNIPPETS / name).code, name)
     ]
     assert not wrong, "\n".join(wrong)
