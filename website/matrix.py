@@ -54,7 +54,7 @@ def choice_or_matrix(page, site, part):
 
 def with_strip(markdown, page, site):
     """Return a page's Markdown with a strip where its lead ends: where releases differ."""
-    if not (found := site.replayed[page.file.src_uri]):
+    if not (found := site.replayed.get(page.file.src_uri)):
         return markdown
     # An example for TensorFlow 1 says so by its name, and is none for TensorFlow 2.
     found = [one for one in found if not one.old]
