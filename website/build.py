@@ -49,8 +49,8 @@ class Site:
         self.times = json.loads((ROOT / "bench/cases.json").read_text("utf-8"))
 
     def source(self, page):
-        """Return the parts of a page, as its file has them."""
-        return self.parsed[page.file.src_uri]
+        """Return the parts of a page, as its file has them, in the navigation or not."""
+        return Page.read(DOCS / page.file.src_uri)
 
 
 def seen_from(page, path):

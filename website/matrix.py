@@ -54,7 +54,7 @@ def choice_or_matrix(page, site, part):
 
 def with_strip(markdown, page, site):
     """Return a page's Markdown with a strip where its lead ends: where releases differ."""
-    if not (found := site.replayed[page.file.src_uri]):
+    if not (found := site.replayed.get(page.file.src_uri)):
         return markdown
     # An example for TensorFlow 1 says so by its name, and is none for TensorFlow 2.
     found = [one for one in found if not one.old]
@@ -68,13 +68,8 @@ def with_strip(markdown, page, site):
 
 def anchored(html, page, site):
     """Return a page's HTML with an anchor for each example, where it stands first."""
-    seen, embeds = set(), iter(site.source(page).embeds)
-
-    def listing(found):
-        embed = next(embeds, None)
-        if embed is None or embed.name in seen:
-            return found[0]
-        seen.add(embed.name)
-        return f'{found[0]} id="{anchor(embed.name)}"'
-
-    return re.sub('<div class="language-python highlight"', listing, html)
+    names = [embed.name for embed in site.source(page).embeds]
+    first = [name not in names[:place] for place, name in enumerate(names)]
+    ids = (f' id="{anchor(name)}"' if new else "" for name, new in zip(names, first, strict=True))
+    start = '<div class="language-python highlight"'
+    return re.sub(start, lambda found: found[0] + next(ids, ""), html)

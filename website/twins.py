@@ -3,7 +3,6 @@
 It stands beside the page, and `llms.txt` lists it, as https://llmstxt.org proposes.
 """
 
-import functools
 import posixpath
 import re
 import textwrap
@@ -74,8 +73,7 @@ def write_twins(site):
         folder.joinpath(address).write_text(twin(page, site, posixpath.dirname(address)), "utf-8")
         part = page.ancestors[-1].title if page.ancestors else page.title
         parts.setdefault(part, []).append((page, taken_from("", address, site)))
-    linked = functools.partial(taken_from, "", site=site)
-    index = rendered("llms.txt", config=site.config, parts=parts, linked=linked) + "\n"
+    index = rendered("llms.txt", site=site, parts=parts, taken_from=taken_from) + "\n"
     folder.joinpath("llms.txt").write_text(index, "utf-8")
     whole = "\n".join(twin(page, site, "") for page in site.pages.values())
     folder.joinpath("llms-full.txt").write_text(whole, "utf-8")

@@ -82,12 +82,7 @@ def calls_of_all_pages(page, site):
 def verdicts_as_data(site):
     """Return the files that offer the old calls and the parameters as data: {path: content}."""
     fields = "of", "old", "verdict", "write", "page"
-    data = {
-        "old-api/calls.json": [
-            {field: getattr(call, field) for field in fields} for call in site.calls.values()
-        ],
-        "parameters/parameters.json": [one._asdict() for one in site.nine],
-    }
-    return {
-        path: json.dumps(rows, indent=1, ensure_ascii=False) + "\n" for path, rows in data.items()
-    }
+    rows = [{field: getattr(call, field) for field in fields} for call in site.calls.values()]
+    nine = [one._asdict() for one in site.nine]
+    data = {"old-api/calls.json": rows, "parameters/parameters.json": nine}
+    return {p: json.dumps(d, indent=1, ensure_ascii=False) + "\n" for p, d in data.items()}
