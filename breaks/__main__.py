@@ -2,7 +2,8 @@
 
 breaks/breaks.json lists the breaks: their kind, the file, the text `old` and what replaces it
 there, `new`, and whether the checks of the first state of this site noticed it, `before`.
-`nox -s breaks -- --update` writes the counts to the page on the method.
+`nox -s breaks -- --update` writes the counts, and the commit that was broken, to the page on the
+method.
 """
 
 import json
@@ -14,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from checks import ROOT
+from pages.history import git_says
 
 CHECK = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
 PAGES = ["tests/test_pages.py", "tests/test_snippets.py"]
@@ -62,6 +64,7 @@ def main():
     report = f"{'':44}{'breaks':>8}{'before':>8}{'now':>6}\n" + "".join(
         f"{kind:44}{of:>8}{then:>8}{today:>6}\n" for kind, of, then, today in rows
     )
+    report += f"\nmade at commit {git_says(ROOT, 'rev-parse', '--short=8', 'HEAD')}"
     print(report, end="")
     if "--update" in sys.argv:
         Path(__file__).with_name("noticed.txt").write_text(report, "utf-8")

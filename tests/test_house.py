@@ -9,6 +9,7 @@ import tokenize
 import pytest
 
 from checks import ROOT, relative
+from pages.history import git_says
 
 # How many lines a room may have, without blanks, comments and docstrings, and why.
 BUDGETS = {
@@ -28,6 +29,7 @@ ARROWS = {
     "finder": {"pages"},
     "website": {"checks", "pages", "releases", "finder"},
 }
+FIGURES = [*sorted((ROOT / "bench").rglob("*.txt")), ROOT / "breaks/noticed.txt"]
 # Names that Python, pytest and MkDocs give, and the one by which a script is started.
 GIVEN = re.compile(r"__\w+__|on_\w+|pytest_\w+|main")
 LAYOUT = {
@@ -102,3 +104,18 @@ def test_name_of_a_function_stands_once():
                     homes[node.name].add(relative(file))
     twice = {name: sorted(files) for name, files in homes.items() if len(files) > 1}
     assert not twice, f"Say in the name what it returns: {twice}"
+
+
+@pytest.mark.parametrize("file", FIGURES, ids=relative)
+def test_figure_says_on_what_it_was_measured(file):
+    """Its last line names the TensorFlow that is locked, or a commit of this repository."""
+    lock = (ROOT / "requirements/snippets.txt").read_text("utf-8")
+    locked = re.search(r"^tensorflow==(\S+)", lock, re.M)[1]
+    last = file.read_text("utf-8").splitlines()[-1]
+    commit = re.search(r"at commit ([0-9a-f]{8})$", last)
+    assert commit or last.endswith(f"TensorFlow {locked}"), (
+        f"{relative(file)} does not say on what it was measured; its last line is “{last}”"
+    )
+    if commit and git_says(ROOT, "rev-parse", "--is-shallow-repository") == "false\n":
+        kind = git_says(ROOT, "cat-file", "-t", commit[1])
+        assert kind == "commit\n", f"{relative(file)} names {commit[1]}, which is no commit here"
