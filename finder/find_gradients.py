@@ -243,6 +243,24 @@ def logical_lines(text, words):
         yield start, len(text)
 
 
+MAGIC = re.compile(r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$)[^\n]*", re.M)
+
+
+def magics(text):
+    """Yield start and end of each command of IPython: a line that continues no other."""
+    at = 0
+    while at is not None:
+        command = MAGIC.match(text, at)
+        if command:
+            yield command.span()
+            at = command.end() + 1
+        elif MAGIC.search(text, at):
+            lines = (end for _, end in logical_lines(text, tokens(text, at)))
+            at = next((end for end in lines if MAGIC.match(text, end)), None)
+        else:
+            at = None
+
+
 PRINT = re.compile(
     r"^(\s*|.*?[:;]\s*)(print|exec)(?:[ \t]+(?![ \t=(]|in\b)|(?=[\"'])|[ \t]*$)", re.S
 )
@@ -356,13 +374,13 @@ class Text:
         if "\t" in text:  # Python 2 took eight columns for a tab
             text = re.sub(r"^[ \t]+", lambda found: found[0].expandtabs(8), text, flags=re.M)
         self.text = text
-        words = list(tokens(text))
-        spans = list(logical_lines(text, words))
+        code = text
+        for start, end in magics(text):
+            code = code[:start] + "#" * (end - start) + code[end:]
+        words = list(tokens(code))
+        spans = list(logical_lines(code, words))
         self.deep = deep(words)
-        lines = [text[a:b] for a, b in spans]
-        mended = [
-            ("# " + line[2:] if re.match(r"\s*[%!?]", line) else repaired(line)) for line in lines
-        ]
+        mended = [repaired(code[a:b]) for a, b in spans]
         self.tree = None if self.deep else parses("".join(mended))
         if self.tree is not None:
             self.how = "mended"
@@ -722,29 +740,33 @@ class Names:
         """Return the paths that an expression may stand for."""
         if node is None or depth > 12:
             return frozenset()
-        key = (id(node), id(scope))
+        # By depth: an answer that the limit has cut is none for who asks from nearer.
+        key = (node, scope, depth)
         if key not in self._memo:
-            self._memo[key] = frozenset()  # for names that are bound to themselves
             found = getattr(self, "_of_" + type(node).__name__.lower(), None)
             result = frozenset(found(node, scope, depth + 1)) if found else frozenset()
             self._memo[key] = frozenset(sorted(result)[:12])
         return self._memo[key]
 
     def _of_name(self, node, scope, depth):
-        bound, where = scope.find(node.id)
+        return self.named(node.id, scope, depth)
+
+    def named(self, name, scope, depth=0):
+        """Return the paths that a name may stand for."""
+        bound, where = scope.find(name)
         found = set()
         for what in bound:
-            found |= self._of_binding(node.id, what, where, depth)
+            found |= self._of_binding(name, what, where, depth)
         if bound:
             return found
         for star in self.module.stars:
-            path = canonical(star + "." + node.id)
-            if ruled(path) or node.id in KNOWN:
-                found.add(KNOWN.get(node.id, path))
-        if not found and node.id in KNOWN:
-            found.add(KNOWN[node.id])
+            path = canonical(star + "." + name)
+            if ruled(path) or name in KNOWN:
+                found.add(KNOWN.get(name, path))
+        if not found and name in KNOWN:
+            found.add(KNOWN[name])
         elif not found:
-            found.add("builtin " + node.id)
+            found.add("builtin " + name)
         return found
 
     def _of_binding(self, name, what, where, depth):
@@ -1611,8 +1633,7 @@ class Look:
 
     def _word(self, path, rest):
         head, _, tail = path.partition(".")
-        node = ast.Name(id=head, ctx=ast.Load())
-        for one in self.names.paths(node, self.names.module):
+        for one in self.names.named(head, self.names.module):
             rule = ruled(canonical(one + ("." + tail if tail else "")))
             if rule:
                 return rule
@@ -1805,10 +1826,11 @@ def notebook(text):
             line = text.count("\n", 0, at) + 1
             found += [(one, line) for one in part.splitlines()]
         other = found and re.match(r"%%(?!time|capture|prun)", found[0][0])
-        for inner, (one, line) in enumerate(found, 1):
-            magic = other or re.match(r"\s*[%!?]", one) or re.search(r"^\s*[\w.]+\?+$", one)
+        code = "\n".join(one for one, _ in found)
+        starts = set(line_starts(code) if other else (start for start, _ in magics(code)))
+        for inner, ((one, line), start) in enumerate(zip(found, line_starts(code)), 1):
             indent = re.match(r"\s*", one)[0]
-            lines.append(indent + "pass" if magic else one)
+            lines.append(indent + "pass" if start in starts else one)
             places.append((line, number, inner))
     return "\n".join(lines) + "\n", places
 

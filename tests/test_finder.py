@@ -209,6 +209,34 @@ def test_notebook_names_cell_and_line():
     assert "tf.gradients" in text.split("\n")[found["line"] - 1]
 
 
+def test_finding_depends_on_no_other_line():
+    """However far an alias is from its name, what is asked below changes nothing above."""
+    aliases = "".join(f"a{number} = a{number - 1}\n" for number in range(2, 13))
+    code = f"import tensorflow as tf\na1 = tf.gradients\n{aliases}"
+    lines = [[found["line"] for found in find(code + tail)] for tail in ("", "a3(y, x)\n")]
+    assert lines == [[2], [2, 14]]
+    assert [found["line"] for found in find(code + "a3(y, x)\na12(y, x)\n")][:2] == [2, 14]
+
+
+def test_words_mean_the_same_in_every_run():
+    """A name in a line that is no Python is one name, wherever the memory is reused."""
+    lines = [f"oops oops {head}.gradients(y, x)\n" for head in ("a", "b", "tf") * 100]
+    cells = [{"cell_type": "code", "source": ["import tensorflow as tf\n", *lines]}]
+    assert len(find(json.dumps({"cells": cells}), "a.ipynb")) == 100
+
+
+def test_line_that_continues_another_is_no_command():
+    """Inside brackets, a percent sign is an operator; outside, a command opens no bracket."""
+    call = ["g = tf.gradients(y, x, name='%s'\n", "  % 'g')\n"]
+    source = ["import tensorflow as tf\n", "!echo (\n", "% ls\n", *call]
+    cells = [{"cell_type": "code", "source": source}]
+    (found,) = find(json.dumps({"cells": cells}), "a.ipynb")
+    assert (found["cell_line"], found["how"]) == (4, "parsed")
+    assert found["call"] == "tf.gradients(y, x, name='%s' % 'g')"
+    (found,) = find("".join(source), "a.py")
+    assert (found["line"], found["how"]) == (4, "mended")
+
+
 @pytest.mark.parametrize(
     ("code", "replacement"),
     [
