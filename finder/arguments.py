@@ -39,8 +39,8 @@ def called_at(code, site, rule, certain=True, skip=0):
     while isinstance(inner, (ast.Attribute, ast.Call, ast.Subscript)):
         before += isinstance(inner, ast.Call)
         inner = inner.func if isinstance(inner, ast.Call) else inner.value
-    start = code.source.offset(node)
-    name, spans = call_at(text, start, before, code.source.end(node))
+    where = code.source.offset(node)
+    start, name, spans = call_at(text, where, before, code.source.end(node))
     close = text.find(")", max([start] + [span.end for span in spans or ()]))
     end = close + 1 if close >= 0 else len(text)
     parameters = rule.parameters

@@ -21,8 +21,8 @@ class Span(namedtuple("Span", "name first start end comma")):
     """
 
 
-class CallText(namedtuple("CallText", "name spans")):
-    """The place of the name of a call, and its arguments, or None where they are not clear."""
+class CallText(namedtuple("CallText", "start name spans")):
+    """The places of a call and of its name, and its arguments, or None where they are not clear."""
 
 
 # The page reads tokens in JavaScript, where they are arrays: so they stay without names here.
@@ -43,14 +43,12 @@ def call_at(text, start, before, stop):
     `before` calls stand in the expression before its own bracket, which closes at `stop` at the
     latest.
     """
-    depth, name, seen, last = 0, None, before, ""
+    depth, name, seen, last = 0, start, before, ""
     for kind, word, at, end in tokens(text, start, stop):
         if kind == "op" and word in "([{":
             if depth == 0 and word == "(" and last:
                 if not seen:
-                    return CallText(
-                        start if name is None else name, argument_spans(text, end, stop)
-                    )
+                    return CallText(start, name, argument_spans(text, end, stop))
                 seen -= 1
             depth += 1
         elif kind == "op" and word in ")]}":
@@ -62,7 +60,10 @@ def call_at(text, start, before, stop):
             name, last = at, word
         elif depth == 0 and kind != "newline" and word not in ".@" and kind != "string":
             break
-    return CallText(start, None)
+    ahead = "" if stop else text[:start].rstrip()
+    if ahead.endswith("("):  # Python 3.7 begins a call behind the bracket around its first part
+        return call_at(text, len(ahead) - 1, before, stop)
+    return CallText(start, start, None)
 
 
 def argument_spans(text, start, stop):
