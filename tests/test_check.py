@@ -7,11 +7,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from checks import ROOT
-from finder.find_gradients import find, main
+from checks import ROOT, relative
+from finder.command import find_command
+from finder.find import find
 
-BENCH = ROOT / "bench"
-EXAMPLE = (BENCH / "finder-example.txt").read_text("utf-8")
+SHOWN = ROOT / "finder/shown"
+EXAMPLE = (SHOWN / "train.txt").read_text("utf-8")
 ADDRESS = "start/check-your-code/"
 CELLS = ["%matplotlib inline\n", "import tensorflow as tf\n", "g = tf.gradients(y, x)"]
 PASTED = {
@@ -137,12 +138,12 @@ def test_page_shows_what_the_finder_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(EXAMPLE, "utf-8")
     for name, flags in {"prints": [], "diff": ["--diff"]}.items():
-        file = f"finder-{name}.txt"
-        main([*flags, "train.py"])
+        file = SHOWN / f"{name}.txt"
+        find_command([*flags, "train.py"])
         shown = capsys.readouterr().out
-        assert shown == (BENCH / file).read_text("utf-8"), (
-            f"bench/{file} is not what the finder prints: cp bench/finder-example.txt train.py; "
-            f"python3 finder/find_gradients.py {' '.join(flags)} train.py > bench/{file}"
+        assert shown == file.read_text("utf-8"), (
+            f"{relative(file)} is not what the finder prints: cp finder/shown/train.txt train.py; "
+            f"python3 -m finder {' '.join(flags)} train.py > {relative(file)}"
         )
 
 
@@ -151,7 +152,7 @@ def test_counts_on_the_page_are_those_of_the_corpus():
     corpus = json.loads((ROOT / "tests/finder/corpus.json").read_text("utf-8"))
     held = [one for one in corpus if one["held"]]
     total = sum(len(one["lines"]) for one in held)
-    text = (BENCH / "finder.txt").read_text("utf-8")
+    text = (SHOWN / "recall.txt").read_text("utf-8")
     assert f"{total} lines of {len(held)} public files" in text
     rows = re.findall(r"^\S.*?  +(\d+)  +(\d+)", text, re.M)
     assert [int(right) + int(overlooked) for right, overlooked in rows] == [total] * 3

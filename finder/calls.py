@@ -1,0 +1,121 @@
+"""Calls: which rule each call and name of a file falls under."""
+
+import ast
+import re
+
+from .arguments import called_at, named_at
+from .names import index_of, last_name, text_of
+from .optimizers import method_rule, of_optimizer
+from .rules import METHODS, RULE
+from .tapes import in_block, of_tape
+
+
+def all_asked(code):
+    """Yield all that is old in a file, by its kind of place."""
+    kinds = {"Call": of_call, "Attribute": of_attribute, "Name": of_name, "Subscript": of_item}
+    for site in code.names.sites:
+        asked = kinds[type(site.node).__name__](code, site)
+        if asked:
+            yield asked
+    for site in code.names.blocks:
+        yield from in_block(code, site)
+
+
+def of_call(code, site):
+    """Return what an old call asks, or None."""
+    names, node, skip = code.names, site.node, 0
+    found = names.meanings(node.func, site.scope)
+    if node.args and any(one.is_partial() for one in found):
+        code.consumed.add(node.args[0])
+        found, skip = names.meanings(node.args[0], site.scope), 1
+    if len(node.args) > 1 and any(one.is_any("setattr") for one in found):
+        held = names.meanings(node.args[0], site.scope)
+        if any(one.rule(str(text_of(node.args[1]))) for one in held):
+            return named_at(code, site, RULE["replaced tf.gradients"])
+    rule = first_rule(found)
+    if rule:
+        return called_at(code, site, registered(code, site, rule), is_bound(site), skip)
+    attribute = getattr(node.func, "attr", "")
+    if attribute == "RegisterGradient":
+        rule = registered(code, site, RULE["RegisterGradient for a map"])
+        return called_at(code, site, rule)
+    if attribute in METHODS:
+        return of_method(code, site, attribute)
+    for one in sorted(found):  # a method under another name
+        base, _, last = one.path.rpartition(".")
+        if last in METHODS and base.endswith(")"):
+            kind = names.optimizer_kind({one._replace(path=base)})
+            rule = kind in ("v1", "keras") and method_rule(last, kind)
+            if rule:
+                return called_at(code, site, rule)
+    return None
+
+
+def of_method(code, site, method):
+    """Return what a call of a method asks that optimizers, tapes or graphs have, or None."""
+    if "anything" in METHODS[method]:
+        return called_at(code, site, METHODS[method]["anything"])
+    if "tape" in METHODS[method]:
+        return of_tape(code, site)
+    return of_optimizer(code, site, method)
+
+
+def is_bound(site):
+    """Tell whether the first name of a call is bound; in a fragment, tf is a good guess."""
+    node = site.node.func
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return not isinstance(node, ast.Name) or bool(site.scope.bindings(node.id)[0])
+
+
+def registered(code, site, rule):
+    """Return the rule for RegisterGradient, by the use of the name in this file."""
+    if not rule.id.startswith("RegisterGradient"):
+        return rule
+    name = site.node.args and code.names.constant(site.node.args[0], site.scope)
+    for_map = code.overrides or not name or not re.match(r"[A-Z]\w*$", name)
+    return RULE["RegisterGradient for a map" if for_map else "RegisterGradient"]
+
+
+def of_attribute(code, site):
+    """Return what a dotted name says that is not called, or None."""
+    node = site.node
+    if node in code.consumed:
+        return None
+    if node.attr == "total_loss":
+        if isinstance(node.ctx, ast.Load) and re.search(r"model$", last_name(node.value)):
+            if "keras" in code.whole and ".total_loss =" not in code.whole:
+                return named_at(code, site, RULE["model.total_loss"], False)
+        return None
+    if isinstance(site.parent, ast.Attribute):
+        return None
+    rule = first_rule(code.names.meanings(node, site.scope))
+    if rule and isinstance(node.ctx, ast.Store) and rule.id == "tf.gradients":
+        rule = RULE["replaced tf.gradients"]
+    return rule and named_at(code, site, rule)
+
+
+def of_name(code, site):
+    """Return what a bare name says that is not called, or None."""
+    node = site.node
+    if isinstance(site.parent, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return None
+    if node in code.consumed or not site.scope.bindings(node.id)[0]:
+        return None
+    rule = first_rule(code.names.meanings(node, site.scope))
+    return rule and named_at(code, site, rule)
+
+
+def first_rule(meanings):
+    """Return the first rule for what something may stand for, or None."""
+    return next(filter(None, (one.rule() for one in sorted(meanings))), None)
+
+
+def of_item(code, site):
+    """Return what `tf.__dict__["gradients"] = f` does, or None."""
+    held = site.node.value
+    if getattr(held, "attr", "") == "__dict__":
+        name = str(text_of(index_of(site.node)))
+        if any(one.rule(name) for one in code.names.meanings(held.value, site.scope)):
+            return named_at(code, site, RULE["replaced tf.gradients"])
+    return None

@@ -1,0 +1,106 @@
+"""Files: from a path to its text and findings, whatever its bytes are."""
+
+import re
+import sys
+from collections import namedtuple
+
+from .find import findings
+
+SKIPPED = {"__pycache__", "node_modules", "site-packages"}
+LIMIT = 32 << 20
+
+
+class Decoded(namedtuple("Decoded", "text encoding message")):
+    """The text of a file's bytes, its encoding, and what is to be said about it."""
+
+
+class Looked(namedtuple("Looked", "findings message decoded", defaults=(None,))):
+    """The findings in a file, what is to be said about it, and its text where it was read."""
+
+
+def decoded_text(data):
+    """Return the text of a file's bytes.
+
+    Raises:
+        ValueError: They are no text.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Decoded(data.decode("utf-16"), "utf-16", "")
+    if b"\0" in data[:8192]:
+        raise ValueError("binary, skipped")
+    cookie = re.match(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)", data)
+    encoding = cookie[1].decode("ascii", "replace") if cookie else "utf-8"
+    encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else encoding
+    try:
+        return Decoded(data.decode(encoding), encoding, "")
+    except (UnicodeDecodeError, LookupError):
+        return Decoded(data.decode("latin-1"), "latin-1", f"not {encoding}, read as latin-1")
+
+
+def looked_at(path):
+    """Return what is found in a file; `-` is what comes in."""
+    import os
+    import warnings
+
+    warnings.simplefilter("ignore")  # what the parser thinks of the reader's strings
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        elif os.path.getsize(path) > LIMIT:
+            return Looked([], f"larger than {LIMIT >> 20} MB, skipped")
+        elif not os.path.isfile(path):
+            return Looked([], "not a file, skipped")
+        else:
+            with open(path, "rb") as file:
+                data = file.read()
+        decoded = decoded_text(data)
+        found = findings(decoded.text.replace("\r\n", "\n").replace("\r", "\n"), path)
+    except (OSError, ValueError) as error:
+        return Looked([], getattr(error, "strerror", None) or str(error).split("\n")[0][:100])
+    except (RecursionError, MemoryError) as error:
+        return Looked([], f"too deep to read, skipped ({type(error).__name__})")
+    message, ways = decoded.message, {one.how for one in found}
+    if "words" in ways:
+        message = message or "not Python 3; lines that are no Python were searched for names"
+    elif "mended" in ways:
+        message = message or "not Python 3 (Python 2?), mended to be read"
+    return Looked(found, message, decoded)
+
+
+def code_files(paths):
+    """Yield the files at and below `paths`, each once, and say what cannot be read."""
+    import os
+
+    def unread(error):
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+
+    seen = set()
+    for path in dict.fromkeys(paths):
+        if not os.path.isdir(path):
+            yield path
+            continue
+        for folder, inner, names in os.walk(path, onerror=unread, followlinks=True):
+            real = os.path.realpath(folder)
+            if real in seen:
+                inner[:] = []
+                continue
+            seen.add(real)
+            inner[:] = sorted(n for n in inner if n[0] != "." and n not in SKIPPED)
+            for name in sorted(names):
+                if name.endswith((".py", ".ipynb", ".pyw")):
+                    yield os.path.join(folder, name)
+
+
+def looked_at_each(paths):
+    """Yield what is found in each file, in order; many files go to all processors."""
+    import os
+
+    if len(paths) < 50 or (os.cpu_count() or 1) < 2:
+        yield from map(looked_at, paths)
+        return
+    import signal
+    from concurrent.futures import ProcessPoolExecutor
+
+    quiet = (signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the helpers without a traceback
+    with ProcessPoolExecutor(initializer=signal.signal, initargs=quiet) as pool:
+        yield from pool.map(looked_at, paths, chunksize=8)
