@@ -2,8 +2,7 @@
 
 import sys
 
-from .files import code_files, looked_at, looked_at_each
-from .fixes import fix_file
+from .files import code_files, fix_file, looked_at, looked_at_each
 from .report import print_report, to_do
 
 

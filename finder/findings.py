@@ -34,35 +34,37 @@ class Finding(namedtuple("Finding", FINDING_FIELDS, defaults=((), None, None))):
         return {name: one for name, one in fields.items() if name not in left_out}
 
 
+def rule_finding(code, rule, place, call, **more):
+    """Return a finding of a rule, of which nothing else is known but what `more` has."""
+    says = [rule.says] if rule.says else []
+    likely = dict(arguments=[], replacement="", hunk=None, notes=says, certainty="likely")
+    told = dict(verdict=rule.verdict, write=rule.write, page=BASE + rule.page, trap=rule.trap)
+    fields = {**told, **likely, "silent": rule.silent, "works": "", "how": "words", **more}
+    return Finding(path=code.path, **place._asdict(), rule=rule.id, call=call, **fields)
+
+
 def finding_of(code, asked):
     """Return the finding on something old that was parsed."""
-    rule, source, site = asked.rule, code.source, asked.site
+    rule, source = asked.rule, code.source
     place = source.place(asked.start)
     if place.line != source.place(asked.name).line:  # a method on a line of its own
         place = source.place(asked.name)
+    call = " ".join(source.text[asked.start : min(asked.end, asked.start + 2000)].split())
     arguments = argument_fates(code, asked)
     write = replacement(code, asked) if rule.code else ""
     patch = patched_call(code, asked) if write else None
     notes = notes_on_call(code, asked, patch and patch.code != write)
     write, hunk = patch or (write, None)
-    call = " ".join(source.text[asked.start : min(asked.end, asked.start + 2000)].split())
-    return Finding(
-        path=code.path,
-        line=place.line,
-        column=place.column,
-        rule=rule.id,
-        call=call if len(call) < 200 else call[:199] + "…",
-        verdict=rule.verdict,
+    certain = asked.certain and source.how != "words"
+    return rule_finding(
+        *(code, rule, place, call if len(call) < 200 else call[:199] + "…"),
         arguments=arguments,
-        write=rule.write,
         replacement=write,
         hunk=hunk,
         notes=notes.texts + (notes_on_replacement(code, asked, hunk) if write else []),
-        page=BASE + rule.page,
-        certainty="certain" if asked.certain and source.how != "words" else "likely",
+        certainty="certain" if certain else "likely",
         silent=rule.silent or notes.silent or any(one.silent for one in arguments),
-        trap=rule.trap,
-        works="" if rule.trap else code.works(site),
+        works="" if rule.trap else code.works(asked.site),
         how=source.how or "parsed",
         edits=list(edits(code, asked)) if asked.certain and not source.how else [],
     )

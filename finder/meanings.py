@@ -63,6 +63,9 @@ class Names(Bindings):
         """Return the scopes of the functions of this file among them."""
         return [one.of for one in self.meanings(node, scope) if one.kind == "def"]
 
+    def _of_namedexpr(self, node, scope, depth):
+        return self.meanings(node.value, scope, depth)
+
     def named(self, name, scope, depth=0):
         """Return all that a name may stand for."""
         bound, where = scope.bindings(name)
@@ -170,9 +173,6 @@ class Names(Bindings):
     def _of_boolop(self, node, scope, depth):
         return frozenset().union(*(self.meanings(one, scope, depth) for one in node.values))
 
-    def _of_namedexpr(self, node, scope, depth):
-        return self.meanings(node.value, scope, depth)
-
     def constant(self, node, scope, depth=0):
         """Return the string that an expression is, through names, or None."""
         name = getattr(node, "id", None)
@@ -199,10 +199,8 @@ class Names(Bindings):
                 found.add("foreign")
             elif one.path.endswith("enable_mixed_precision_graph_rewrite()"):
                 found.add("v1")
-        for kind in ("scipy", "v1", "keras", "likely", "local", "foreign"):
-            if kind in found:
-                return kind
-        return ""
+        order = ("scipy", "v1", "keras", "likely", "local", "foreign")
+        return next((kind for kind in order if kind in found), "")
 
     def class_kind(self, owner, depth=0):
         """Return the kind of a class of this file, by its bases."""
@@ -214,7 +212,5 @@ class Names(Bindings):
             last = getattr(base, "attr", getattr(base, "id", ""))
             if "ptimizer" in last and not kinds & {"v1", "keras", "local", "foreign"}:
                 kinds.add("likely")
-        for kind in ("v1", "keras", "likely", "foreign"):
-            if kind in kinds:
-                return kind
-        return "local"
+        order = ("v1", "keras", "likely", "foreign")
+        return next((kind for kind in order if kind in kinds), "local")

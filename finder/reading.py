@@ -197,12 +197,10 @@ class Text:
                 column = ahead - (line.rfind("\n", 0, ahead) + 1)
                 for node in ast.walk(tree):
                     for name in ("", "end_"):
-                        if getattr(node, name + "col_offset", None) is not None:
-                            row = getattr(node, name + "lineno")
-                            if row == 1:
-                                at = getattr(node, name + "col_offset")
-                                setattr(node, name + "col_offset", at + column)
-                            setattr(node, name + "lineno", row + number - 1 + extra)
+                        if getattr(node, name + "lineno", None) == 1:
+                            at = getattr(node, name + "col_offset")
+                            setattr(node, name + "col_offset", at + column)
+                ast.increment_lineno(tree, number - 1 + extra)
                 body += tree.body
             number += line.count("\n")
         return ast.Module(body=body, type_ignores=[])

@@ -66,7 +66,7 @@ def expression(code, asked, name):
 
 
 def notes_on_call(code, asked, listed):
-    """Return the notes on a call; `listed` tells whether the replacement has a list of one source."""
+    """Return the notes on a call; `listed` tells whether one source became a list of one."""
     rule, site, given, silent = asked.rule, asked.site, asked.given, False
     texts = [rule.says] if rule.says else []
     texts += [f"what {name} holds is not visible" for name in given if name[0] == "*"]

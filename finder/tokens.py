@@ -11,6 +11,7 @@ TOKEN = re.compile(
     r"""|(?P<newline>\n)|(?P<space>(?:[ \t\f\r]|\\\r?\n)+)|(?P<op>.)""",
     re.S,
 )
+NEST = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 MAGIC = re.compile(r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$)[^\n]*", re.M)
 
 
@@ -68,39 +69,30 @@ def call_at(text, start, before, stop):
 
 def argument_spans(text, start, stop):
     """Return the arguments of a call whose bracket opened just before `start`, or None."""
-    found, depth, lambdas, comma = [], 0, 0, None
-    words, first, begin, last = [], None, None, start
-    for kind, word, at, end in tokens(text, start, stop):
-        if kind == "newline":
-            continue
+    found, own, depth, lambdas, comma = [], [], 0, 0, None
+    for token in tokens(text, start, stop):
+        kind, word, at, _ = token
         if depth == 0 and (word == ")" or (word == "," and not lambdas)):
-            if words:
-                named = words[0] in ("*", "**") or words[1:2] == ["="]
-                found.append(Span(words[0] if named else "", first, begin, last, comma))
+            found += [span_of(own, comma)] if own else []
             if word == ")":
                 return found
-            words, first, comma = [], None, at
-            continue
-        if kind == "op" and word in "([{":
-            depth += 1
-        elif kind == "op" and word in ")]}":
-            depth -= 1
-        elif depth == 0 and word == "lambda":
-            lambdas += 1
-        elif depth == 0 and word == ":" and lambdas:
-            lambdas -= 1
-        if first is None:
-            first = begin = at
-        if words == ["*"] and word == "*":
-            words = ["**"]
-        elif len(words) < 3:
-            words.append(word)
-            if words[1:] == ["=", "="]:
-                words, begin = [words[0], "==", ""], first
-        if words in (["*"], ["**"]) or words[1:] == ["="]:
-            begin = end
-        last = end
+            own, comma = [], at
+        elif kind != "newline":
+            depth += NEST.get(word, 0)
+            if depth == 0:
+                lambdas += (word == "lambda") - (word == ":" and lambdas > 0)
+            own.append(token)
     return None
+
+
+def span_of(own, comma):
+    """Return the places of an argument, from its tokens."""
+    words = [one[1] for one in own[:3]]
+    name = "".join(word for word in words[:2] if word == "*") if words[0] == "*" else ""
+    begin = own[len(name) - 1][3] if name else own[0][2]
+    if words[1:2] == ["="] and words[2:] != ["="]:
+        name, begin = words[0], own[1][3]
+    return Span(name, own[0][2], begin, own[-1][3], comma)
 
 
 def value_text(text, span):
@@ -118,11 +110,8 @@ def logical_lines(text, words):
     """Yield start and end of each logical line, brackets and strings closed."""
     start = depth = 0
     for kind, word, _, end in words:
-        if kind == "op" and word in "([{":
-            depth += 1
-        elif kind == "op" and word in ")]}":
-            depth = max(0, depth - 1)
-        elif kind == "newline" and not depth:
+        depth = max(0, depth + NEST.get(word, 0))
+        if kind == "newline" and not depth:
             yield start, end
             start = end
     if start < len(text):
@@ -148,19 +137,12 @@ def is_deep(words):
     """Tell whether a line nests or chains so much that the parser itself may fail."""
     depth = worst = chain = 0
     for kind, word, _, _ in words:
-        if kind == "op":
-            if word in "([{":
-                depth += 1
-                worst = max(worst, depth)
-            elif word in ")]}":
-                depth -= 1
-            elif word in ",;":
-                chain = 0
-            else:
-                chain += 1
-                worst = max(worst, chain // 10)
-        elif kind == "newline" and depth <= 0:
+        depth += NEST.get(word, 0)
+        if kind == "newline" and depth <= 0:
             depth = chain = 0
+        elif kind == "op" and word not in NEST:
+            chain = 0 if word in ",;" else chain + 1
+        worst = max(worst, depth, chain // 10)
     return worst > 90
 
 
