@@ -1,5 +1,6 @@
 """The page "Check your code" says what the finder says, and keeps the reader's code."""
 
+import hashlib
 import json
 import re
 
@@ -154,5 +155,10 @@ def test_counts_on_the_page_are_those_of_the_corpus():
     total = sum(len(one["lines"]) for one in held)
     text = (SHOWN / "recall.txt").read_text("utf-8")
     assert f"{total} lines of {len(held)} public files" in text
+    digest = hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:12]
+    assert f"digest of their places: {digest}\n" in text, (
+        "tests/finder/corpus.json holds back other places than those that were counted: count "
+        f"again, and write the counts, the commit and {digest} into finder/shown/recall.txt"
+    )
     rows = re.findall(r"^\S.*?  +(\d+)  +(\d+)", text, re.M)
     assert [int(right) + int(overlooked) for right, overlooked in rows] == [total] * 3
