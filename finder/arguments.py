@@ -4,7 +4,7 @@ import ast
 import re
 from collections import namedtuple
 
-from .names import text_of
+from .names import string_of
 from .tokens import Span, call_at, value_text
 
 
@@ -92,7 +92,7 @@ def dict_keys(node, scope, depth=0):
     """Return the keys of a dict behind two stars, as far as the text shows them."""
     keys = []
     if isinstance(node, ast.Dict):
-        keys = [text_of(key) for key in node.keys if key is not None]
+        keys = [string_of(key) for key in node.keys if key is not None]
     elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict":
         keys = [word.arg for word in node.keywords]
     elif isinstance(node, ast.Name) and depth < 4:

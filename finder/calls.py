@@ -4,7 +4,7 @@ import ast
 import re
 
 from .arguments import Passed, called_at, keywords_of, named_at
-from .names import index_of, last_name, text_of
+from .names import index_of, last_name, string_of
 from .rules import HINT, METHODS, OLD_WORDS, OPTIMIZER, RULE
 from .tapes import in_block, of_tape
 
@@ -32,7 +32,7 @@ def of_call(code, site):
         found, skip = names.meanings(node.args[0], site.scope), 1
     if len(node.args) > 1 and any(one.is_any("setattr") for one in found):
         held = names.meanings(node.args[0], site.scope)
-        if any(one.rule(str(text_of(node.args[1]))) for one in held):
+        if any(one.rule(str(string_of(node.args[1]))) for one in held):
             return named_at(code, site, RULE["replaced tf.gradients"])
     rule = first_rule(found)
     if rule:
@@ -117,7 +117,7 @@ def of_item(code, site):
     """Return what `tf.__dict__["gradients"] = f` does, or None."""
     held = site.node.value
     if getattr(held, "attr", "") == "__dict__":
-        name = str(text_of(index_of(site.node)))
+        name = str(string_of(index_of(site.node)))
         if any(one.rule(name) for one in code.names.meanings(held.value, site.scope)):
             return named_at(code, site, RULE["replaced tf.gradients"])
     return None

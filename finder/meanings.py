@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from .names import Bindings, text_of
+from .names import Bindings, string_of
 from .rules import FOREIGN, KERAS_OPTIMIZER, KNOWN, OPTIMIZER, canonical, head, ruled
 
 DEPTH = 12  # so many steps are followed, and so many meanings kept
@@ -138,7 +138,7 @@ class Names(Bindings):
         first = node.args[0] if node.args else None
         for one in self.meanings(node.func, scope, depth):
             if one.is_any("getattr") and len(node.args) > 1:
-                name = text_of(node.args[1])
+                name = string_of(node.args[1])
                 for held in self.meanings(first, scope, depth) if name else ():
                     if held.kind in ("path", "unbound"):
                         found.add(held._replace(path=canonical(held.path + "." + name)))
@@ -149,7 +149,7 @@ class Names(Bindings):
             elif one.is_partial():
                 found |= self.meanings(first, scope, depth)
             elif one.is_any("__import__") or one == IMPORT_MODULE:
-                found.add(Meaning("path", canonical(text_of(first) or "unknown")))
+                found.add(Meaning("path", canonical(string_of(first) or "unknown")))
             elif one.kind == "def":
                 for value in one.of.returns[:8]:
                     found |= self.meanings(value, one.of, depth)
@@ -180,7 +180,7 @@ class Names(Bindings):
             bound = [one for one in scope.bindings(name)[0] if one.kind == "value"]
             texts = {self.constant(one.value, one.scope, depth + 1) for one in bound}
             return texts.pop() if len(texts) == 1 else None
-        return text_of(node)
+        return string_of(node)
 
     def optimizer_kind(self, meanings, depth=0):
         """Return what the meanings of an object or class say: v1, keras, scipy, foreign, local."""

@@ -181,7 +181,7 @@ class Bindings:
                 bound = Binding("value", value, scope)
                 owner.attributes.setdefault(target.attr, []).append(bound)
         elif kind == "Subscript" and isinstance(target.value, ast.Name):
-            key = text_of(index_of(target))
+            key = string_of(index_of(target))
             if key:
                 scope.items.setdefault(target.value.id, []).append(key)
         elif kind == "Starred":
@@ -200,7 +200,7 @@ class Bindings:
             self.sites.append(site)
 
 
-def text_of(node):
+def string_of(node):
     """Return the string that a node is, or None."""
     if node is not None and type(node).__name__ in ("Str", "Constant"):
         found = getattr(node, "value", getattr(node, "s", None))

@@ -74,7 +74,7 @@ def in_statement(code, site, statement, tape, used):
         func, first = call.func, call.args[0] if call.args else None
         if getattr(func, "attr", "") == "watch":
             if getattr(func.value, "id", "") == tape and getattr(first, "id", None) in used:
-                yield named_at(code, inside(site, call, statement), RULE["watch after use"])
+                yield named_at(code, placed_in(site, call, statement), RULE["watch after use"])
             return
     nodes = list(ast.walk(statement))
     used |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -84,10 +84,10 @@ def in_statement(code, site, statement, tape, used):
             if getattr(func, "attr", "") == "numpy" and not one.args:
                 asked = getattr(getattr(func.value, "func", None), "attr", "")
                 if asked not in ("gradient", "jacobian", "batch_jacobian"):
-                    place = inside(site, one, statement)
+                    place = placed_in(site, one, statement)
                     yield named_at(code, place, RULE["numpy under the tape"], False)
 
 
-def inside(site, node, statement):
+def placed_in(site, node, statement):
     """Return the place of a node in a statement, with the surroundings of its block."""
     return Site(node, site.scope, site.around, statement)

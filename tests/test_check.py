@@ -24,7 +24,7 @@ PASTED = {
 }
 
 
-def paste(page, text):
+def paste_code(page, text):
     """Paste a text into the box, and wait for the answer."""
     page.locator("#code").fill(text)
     said = page.locator(".check [role=status]")
@@ -50,7 +50,7 @@ def test_page_says_what_the_finder_says(name, page, base_url):
     page.on("pageerror", lambda error: bad.append(str(error)))
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     assert not [url for url in requests if "brython" in url or "finder" in url]
-    paste(page, PASTED[name])
+    paste_code(page, PASTED[name])
     found = find(PASTED[name], "code.ipynb" if name == "notebook" else "code.py")
     found.sort(key=lambda one: not one["silent"])
     assert page.locator(".check button").all_text_contents() == [place(one) for one in found]
@@ -69,7 +69,7 @@ def test_pasted_code_is_text(page, base_url):
     """What looks like HTML in a reader's file is shown and never run."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     harm = "<img src=x onerror=\"document.title='run'\">"
-    paste(page, f"import tensorflow as tf\ntf.gradients(y, '''{harm}''')\n")
+    paste_code(page, f"import tensorflow as tf\ntf.gradients(y, '''{harm}''')\n")
     assert harm in page.locator(".check samp").first.text_content()
     assert page.locator(".check img").count() == 0
     assert page.title() != "run"
@@ -78,7 +78,7 @@ def test_pasted_code_is_text(page, base_url):
 def test_a_finding_leads_to_its_line(page, base_url):
     """By keyboard, from the box to the first finding and back to the line in the box."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    paste(page, "#\n" * 300 + EXAMPLE)
+    paste_code(page, "#\n" * 300 + EXAMPLE)
     box = page.locator("#code")
     box.focus()
     page.keyboard.press("Tab")
@@ -92,7 +92,7 @@ def test_a_finding_leads_to_its_line(page, base_url):
 def test_every_link_of_a_finding_leads_somewhere(page, base_url, folder):
     """The pages and anchors that findings name are there."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    paste(page, "".join(PASTED[name] for name in ("optimizers", "keras", "traps", "memory")))
+    paste_code(page, "".join(PASTED[name] for name in ("optimizers", "keras", "traps", "memory")))
     links = page.locator(".check ol a").evaluate_all("links => links.map((link) => link.href)")
     assert len(set(links)) > 10
     for link in set(links):
@@ -106,7 +106,7 @@ def test_findings_are_accessible(scheme, new_context, base_url):
     """With findings shown, of every kind, also on a phone."""
     page = new_context(color_scheme=scheme).new_page()
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    paste(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
+    paste_code(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
     report = Axe().run(page)
     assert report.violations_count == 0, report.generate_report()
     page.set_viewport_size({"width": 390, "height": 844})
@@ -117,7 +117,7 @@ def test_a_long_file_is_answered(page, base_url):
     """Two thousand lines, and then something else: the last answer stays."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     call = "def f(x):\n    return tf.gradients(x * x, x)\n"
-    paste(page, "import tensorflow as tf\n" + call * 100 + "y = x + 1\n" * 1800)
+    paste_code(page, "import tensorflow as tf\n" + call * 100 + "y = x + 1\n" * 1800)
     assert page.locator(".check ol > li").count() == 100
     page.locator("#code").fill("")
     expect(page.locator(".check [role=status]")).to_have_text(re.compile("^Ready"), timeout=60_000)
