@@ -23,26 +23,19 @@ class Code:
     def __init__(self, text, path=""):
         """Read `text`."""
         self.path, self.whole, self.source = path, text, Text(text)
-        self.names = Names(self.source.tree)
+        self.names = names = Names(self.source.tree)
         self.consumed = set()  # names that a finding has told of
         self.overrides = "gradient_override_map" in text
         self.tensorflow = any(word in text for word in TENSORFLOW)
         # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.
         self.shut = self.overrides or (any(word in text for word in LOOPS) and LOOP.search(text))
         self.off = any(word in text for word in OFF)
-        self.methods = {  # names that classes here give to methods of their own
-            name
-            for owner in self.names.classes
-            if self.names.class_kind(owner) in ("local", "foreign")
-            for name in owner.names
-        }
-        self.compiled = {  # functions that are passed to tf.function
-            scope.node
-            for site in self.names.sites
-            if isinstance(site.node, ast.Call) and site.node.args
-            if "tf.function" in self.names.paths(site.node.func, site.scope)
-            for scope in self.names.functions(site.node.args[0], site.scope)
-        }
+        own = [one for one in names.classes if names.class_kind(one) in ("local", "foreign")]
+        self.methods = {name for one in own for name in one.names}
+        calls = (one for one in names.sites if isinstance(one.node, ast.Call) and one.node.args)
+        calls = (one for one in calls if "tf.function" in names.paths(one.node.func, one.scope))
+        scopes = (names.functions(one.node.args[0], one.scope) for one in calls)
+        self.compiled = {scope.node for found in scopes for scope in found}
 
     def builds_graphs(self):
         """Tell whether this file builds graphs."""

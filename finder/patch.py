@@ -177,7 +177,7 @@ def block_at(tree, node):
         statement = block[place]
         inner = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
         inner += [handler.body for handler in getattr(statement, "handlers", [])]
-        inner = [one for one in inner if isinstance(one, list) and one[:1]]
+        inner = [one for one in inner if isinstance(one, list) and one]
         inner = [one for one in inner if one[0].lineno <= node.lineno]
         if not inner:
             return Block(block, place, around, ast.walk(outermost))

@@ -35,14 +35,11 @@ def repaired(line):
     tail = line[len(bare) :]
     found = ("print" in bare or "exec" in bare) and PRINT.match(bare)
     if found and "\n" not in found[1]:
-        rest = bare[found.end() :]
-        rest = re.sub(r"^>>", "  ", rest)
-        head = bare[: found.end()]
-        head = head[:-1] + "(" if head[-1:] in " \t" else head + "("
-        comment = [at for kind, _, at, _ in scan(rest) if kind == "comment"]
-        cut = comment[0] if comment else len(rest)
+        ahead, rest = bare[: found.end()], re.sub(r"^>>", "  ", bare[found.end() :])
+        ahead = ahead[:-1] if ahead[-1:] in " \t" else ahead
+        cut = next((at for kind, _, at, _ in scan(rest) if kind == "comment"), len(rest))
         code = rest[:cut].rstrip()
-        bare = head + code + ")" + rest[len(code) :]
+        bare = f"{ahead}({code}){rest[len(code) :]}"
     small = bare.lower()
     for hint, pattern, new in REPAIRS:
         if hint in small:
@@ -68,8 +65,7 @@ def alone(line):
         code = re.sub(r"^(?:else|finally)\b", "if 1", code)
         code = re.sub(r"^except\b *([^:]*?)(?: +as +\w+)? *:", r"if (\1) or 1:", code)
         code = re.sub(r"if \(\) or", "if", code)
-    tree = parses(code) or parses(code + " pass") or parses("async def f():\n " + code)
-    return tree is not None
+    return any(map(parses, (code, code + " pass", "async def f():\n " + code)))
 
 
 class Place(namedtuple("Place", "line column")):
@@ -117,9 +113,11 @@ class Text:
         self.tree = None if self.deep else parses("".join(mended))
         if self.tree is not None:
             self.how, self.text = "mended", "".join(mended)
-            return
-        if self._without_worst(spans, mended):
-            return
+        elif not self._without_worst(spans, mended):
+            self._by_line(spans, mended)
+
+    def _by_line(self, spans, mended):
+        """Leave out each line that is no Python by itself."""
         kept = []
         for (a, b), line in zip(spans, mended):
             if len(line) < 5000 and alone(line):
@@ -143,8 +141,7 @@ class Text:
                 at = bisect.bisect_right(starts, error.lineno or 1) - 1
                 if "expected an indented block" in str(error.msg) and self._close(kept, at):
                     continue
-                again = kept[at] != mended[at]
-                kept[at] = self._blank(mended[at], ":" if again else "")
+                kept[at] = self._blank(mended[at], closed=kept[at] != mended[at])
                 self.left.append(spans[at])
                 continue
             except (ValueError, RecursionError, MemoryError, OverflowError):
@@ -171,15 +168,12 @@ class Text:
         return False
 
     @staticmethod
-    def _blank(line, closed=""):
+    def _blank(line, closed=False):
         """Return a line that does nothing, at the indentation of `line`."""
         indent = re.match(r"[ \t]*", line)[0]
-        opens = line.rstrip().endswith(":") and not closed
-        word = "if 1:" if opens else "pass"
-        count = line.count("\n")
-        body = line.replace("\n", "")
-        fill = word + " #" if len(body) > len(indent + word) + 1 else word
-        return (indent + fill).ljust(len(body)) + "\n" * count
+        word = indent + ("if 1:" if line.rstrip().endswith(":") and not closed else "pass")
+        size = len(line.replace("\n", ""))
+        return (word + " #" * (size > len(word) + 1)).ljust(size) + "\n" * line.count("\n")
 
     def _flat(self, lines):
         """Return a tree of the lines that are Python, one by one, without blocks."""

@@ -12,6 +12,11 @@ def to_do(found):
     return any(fate.verdict != "same" for fate in fates) or found.silent or found.trap
 
 
+def to_look_up(found):
+    """Return the arguments for which another word is not enough."""
+    return [one for one in found.arguments if one.verdict not in ("renamed", "same")]
+
+
 def unmarked(text):
     """Return text without the marks of Markdown."""
     return text.replace("`", "")
@@ -38,7 +43,7 @@ def as_text(findings, colour):
         for one in found.arguments:
             says = [dye(hues[one.verdict], one.verdict), unmarked(one.write)]
             says += [one.says] if one.says else []
-            says += ["see " + one.page] if one.verdict not in ("renamed", "same") else []
+            says += ["see " + one.page] if one in to_look_up(found) else []
             lines.append(f"      {one.name}: {'; '.join(says)}")
         lines += ["    note: " + unmarked(note) for note in found.notes]
         lines += ["    " + found.works] if found.works else []
@@ -55,8 +60,7 @@ def counted_verdicts(fates):
 def summary(findings, count):
     """Return the last lines: how many of what, and where to start."""
     lines = [f"{count} files read: {counted_verdicts(findings) or 'nothing'} found."]
-    passed = [one for found in findings for one in found.arguments]
-    passed = counted_verdicts(one for one in passed if one.verdict not in ("renamed", "same"))
+    passed = counted_verdicts(one for found in findings for one in to_look_up(found))
     lines += [f"Of their arguments: {passed}."] if passed else []
     silent = [found for found in findings if found.silent]
     if silent:
@@ -69,11 +73,7 @@ def summary(findings, count):
 def one_line(found):
     """Return a finding in one line."""
     head = f"{found.call}: {found.verdict}"
-    more = [
-        f"{one.name}: {one.verdict}, {unmarked(one.write)}"
-        for one in found.arguments
-        if one.verdict not in ("renamed", "same")
-    ]
+    more = [f"{one.name}: {one.verdict}, {unmarked(one.write)}" for one in to_look_up(found)]
     write = "write " + (found.replacement or unmarked(found.write))
     return "; ".join([head, write, *more, *found.notes])
 

@@ -13,14 +13,12 @@ class Fate(namedtuple("Fate", "verdict write page says silent", defaults=("", Fa
     """What became of an argument, what to write instead, and the page that settles it."""
 
 
-RULE_FIELDS = (
+RULE_FIELDS = (  # those from `of` on may be left out
     "id names methods parameters arguments verdict write page of says code silent trap rename drop"
 )
 
 
-class Rule(
-    namedtuple("Rule", RULE_FIELDS, defaults=("", "", "", False, False, {}, ()))  # from `of` on
-):
+class Rule(namedtuple("Rule", RULE_FIELDS, defaults=("", "", "", False, False, {}, ()))):
     """What became of an old call: a fate of its own, and one for each of its arguments."""
 
 

@@ -49,10 +49,8 @@ def is_inside(site, receiver):
         for item in around.node.items:
             if getattr(item.optional_vars, "id", None) == receiver.id:
                 words = getattr(item.context_expr, "keywords", [])
-                return any(
-                    word.arg == "persistent" and getattr(word.value, "value", False) is True
-                    for word in words
-                )
+                asked = [word.value for word in words if word.arg == "persistent"]
+                return any(getattr(value, "value", False) is True for value in asked)
         around = around.around
     return False
 
