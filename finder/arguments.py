@@ -5,7 +5,7 @@ import re
 from collections import namedtuple
 
 from .names import string_of
-from .tokens import Span, call_at, value_text
+from .tokens import ArgumentSpan, call_at, value_text
 
 
 class Passed(namedtuple("Passed", "text node span", defaults=(None, None))):
@@ -69,7 +69,7 @@ def bare_spans(node):
     """Return the arguments of a call without their places, where the text was not understood."""
     names = ["*" if isinstance(one, ast.Starred) else "" for one in node.args]
     names += [word.arg or "**" for word in node.keywords]
-    return [Span(name, None, None, 0, None) for name in names]
+    return [ArgumentSpan(name, None, None, 0, None) for name in names]
 
 
 def _spread(code, site, value):

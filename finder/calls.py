@@ -38,11 +38,12 @@ def of_call(code, site):
     if rule:
         return called_at(code, site, registered(code, site, rule), is_bound(site), skip)
     attribute = getattr(node.func, "attr", "")
-    if attribute == "RegisterGradient":
-        rule = registered(code, site, RULE["RegisterGradient for a map"])
-        return called_at(code, site, rule)
-    if attribute in METHODS:
-        return of_method(code, site, attribute)
+    rules, registers = METHODS.get(attribute, {}), RULE["RegisterGradient for a map"]
+    rule = registers if attribute == "RegisterGradient" else rules.get("anything")
+    if rule:
+        return called_at(code, site, registered(code, site, rule))
+    if rules:
+        return (of_tape if "tape" in rules else of_optimizer)(code, site)
     for one in sorted(found):  # a method under another name
         base, _, last = one.path.rpartition(".")
         if last in METHODS and base.endswith(")"):
@@ -51,15 +52,6 @@ def of_call(code, site):
             if rule:
                 return called_at(code, site, rule)
     return None
-
-
-def of_method(code, site, method):
-    """Return what a call of a method asks that optimizers, tapes or graphs have, or None."""
-    if "anything" in METHODS[method]:
-        return called_at(code, site, METHODS[method]["anything"])
-    if "tape" in METHODS[method]:
-        return of_tape(code, site)
-    return of_optimizer(code, site, method)
 
 
 def is_bound(site):
@@ -133,10 +125,10 @@ def method_rule(method, kind):
     return None
 
 
-def of_optimizer(code, site, method):
+def of_optimizer(code, site):
     """Return what a call of an optimizer's method asks, on whatever object, or None."""
-    receiver = site.node.func.value
-    objects = code.names.meanings(receiver, site.scope)
+    method = site.node.func.attr
+    objects = code.names.meanings(site.node.func.value, site.scope)
     kind, certain = own_kind(code, site, objects)
     kind = kind or code.names.optimizer_kind(objects)
     words = keywords_of(site)

@@ -48,7 +48,7 @@ class Code:
         while around:
             if around.kind == "def" and self._is_compiled(around):
                 return "it still works here, inside a tf.function"
-            if around.kind == "with" and any(map(self._is_graph, self._managers(around))):
+            if any(self._is_graph(one, around.scope) for one in getattr(around.node, "items", ())):
                 return "it still works here, inside a tf.Graph"
             around = around.around
         return "it still works while eager execution is off" if self.off else ""
@@ -58,14 +58,11 @@ class Code:
         paths = {path.replace("()", "") for path in set().union(*marks)}
         return around.node in self.compiled or paths & {"tf.function", "tf.contrib.eager.defun"}
 
-    def _managers(self, around):
-        return ((item.context_expr, around.scope) for item in around.node.items)
-
-    def _is_graph(self, manager):
-        func = getattr(manager[0], "func", None)
+    def _is_graph(self, item, scope):
+        func = getattr(item.context_expr, "func", None)
         if getattr(func, "attr", "") == "as_default" and "graph" in last_name(func.value):
             return True
-        paths = self.names.paths(*manager)
+        paths = self.names.paths(item.context_expr, scope)
         return any(re.match(r"tf\.Graph\(\)\.as_default\b", path) for path in paths)
 
     def is_function(self, node, scope):

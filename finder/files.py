@@ -123,7 +123,7 @@ def fixed_text(text, findings):
 
 def fix_file(path, looked, only_show):
     """Write the changes to a file, or print them as a patch; return what is to be said about it."""
-    text, encoding = looked.decoded.text, looked.decoded.encoding
+    text, encoding, _ = looked.decoded
     new = fixed_text(text, looked.findings)
     if new == text:
         return ""

@@ -6,6 +6,7 @@ from .names import Bindings, string_of
 from .rules import FOREIGN, KERAS_OPTIMIZER, KNOWN, OPTIMIZER, canonical, head, ruled
 
 DEPTH = 12  # so many steps are followed, and so many meanings kept
+REWRITE = "enable_mixed_precision_graph_rewrite()"
 GIVES_FUNCTION = {"functools.partial", "partial"}
 
 
@@ -193,12 +194,10 @@ class Names(Bindings):
                 found.add(self.class_kind(one.of, depth))
             elif one.kind == "path" and KERAS_OPTIMIZER.match(bare):
                 found.add("keras")
-            elif one.kind == "path" and OPTIMIZER.match(bare):
+            elif one.path.endswith(REWRITE) or (one.kind == "path" and OPTIMIZER.match(bare)):
                 found.add("v1")
             elif one.kind == "path" and head(bare) in FOREIGN:
                 found.add("foreign")
-            elif one.path.endswith("enable_mixed_precision_graph_rewrite()"):
-                found.add("v1")
         order = ("scipy", "v1", "keras", "likely", "local", "foreign")
         return next((kind for kind in order if kind in found), "")
 

@@ -26,7 +26,7 @@ class Around(namedtuple("Around", "kind node scope around")):
     """A "def" or "with" that stands around a place, in which scope, and what is around it."""
 
 
-class Site(namedtuple("Site", "node scope around parent")):
+class Spot(namedtuple("Spot", "node scope around parent")):
     """A place to look at: a call, or a name that is no call."""
 
 
@@ -80,7 +80,7 @@ class Bindings:
             if kind in BINDS:
                 inner, context = self._enter(node, scope, around, kind)
             if kind in LOOKS:
-                self._record(Site(node, scope, around, parent), kind)
+                self._record(Spot(node, scope, around, parent), kind)
             outside = inner is not scope
             for field in node._fields:
                 child = getattr(node, field, None)
@@ -193,8 +193,7 @@ class Bindings:
             self.blocks.append(site)
         elif kind in ("Attribute", "Name"):
             word = node.attr if kind == "Attribute" else node.id
-            called = isinstance(parent, ast.Call) and parent.func is node
-            if not called and word in WORDS:
+            if word in WORDS and getattr(parent, "func", None) is not node:
                 self.sites.append(site)
         elif kind == "Call" or isinstance(node.ctx, ast.Store):
             self.sites.append(site)

@@ -153,7 +153,7 @@ def other_asks(tree, around):
     return asked_in_functions(tree) > mine
 
 
-class Block(namedtuple("Block", "statements place around outermost")):
+class CallBlock(namedtuple("CallBlock", "statements place around outermost")):
     """The statements among which a call stands, and its place in them.
 
     `around` is the function around them, or the tree, or None if that is not sure; `outermost`
@@ -180,12 +180,12 @@ def block_at(tree, node):
         inner = [one for one in inner if isinstance(one, list) and one]
         inner = [one for one in inner if one[0].lineno <= node.lineno]
         if not inner:
-            return Block(block, place, around, ast.walk(outermost))
+            return CallBlock(block, place, around, ast.walk(outermost))
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             around = statement
             outermost = statement if outermost is tree else outermost
         if type(statement).__name__ in ("Try", "TryStar"):
-            return Block(block, place, None, [])  # what fails may be expected to
+            return CallBlock(block, place, None, [])  # what fails may be expected to
         block = max(inner, key=lambda one: one[0].lineno)
 
 

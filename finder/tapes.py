@@ -4,7 +4,7 @@ import ast
 import re
 
 from .arguments import called_at, named_at
-from .names import Site, index_of, last_name
+from .names import Spot, index_of, last_name
 from .rules import RULE
 
 SINGLE = re.compile(
@@ -88,4 +88,4 @@ def in_statement(code, site, statement, tape, used):
 
 def placed_in(site, node, statement):
     """Return the place of a node in a statement, with the surroundings of its block."""
-    return Site(node, site.scope, site.around, statement)
+    return Spot(node, site.scope, site.around, statement)

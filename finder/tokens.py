@@ -15,7 +15,7 @@ NEST = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 MAGIC = re.compile(r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$)[^\n]*", re.M)
 
 
-class Span(namedtuple("Span", "name first start end comma")):
+class ArgumentSpan(namedtuple("ArgumentSpan", "name first start end comma")):
     """The places of an argument in the text: its first word, its value, the comma before it.
 
     `name` is that of a keyword, its stars, or empty.
@@ -92,7 +92,7 @@ def span_of(own, comma):
     begin = own[len(name) - 1][3] if name else own[0][2]
     if words[1:2] == ["="] and words[2:] != ["="]:
         name, begin = words[0], own[1][3]
-    return Span(name, own[0][2], begin, own[-1][3], comma)
+    return ArgumentSpan(name, own[0][2], begin, own[-1][3], comma)
 
 
 def value_text(text, span):
