@@ -191,8 +191,8 @@ class Text:
                 column = ahead - (line.rfind("\n", 0, ahead) + 1)
                 for node in ast.walk(tree):
                     for name in ("", "end_"):
-                        if getattr(node, name + "lineno", None) == 1:
-                            at = getattr(node, name + "col_offset")
+                        at = getattr(node, name + "col_offset", None)  # Brython's have lines alone
+                        if at is not None and getattr(node, name + "lineno") == 1:
                             setattr(node, name + "col_offset", at + column)
                 ast.increment_lineno(tree, number - 1 + extra)
                 body += tree.body
