@@ -1,27 +1,93 @@
-"""Make the one file that readers download: the finder with its mapping and the site's address."""
+"""Make the one file that readers download: all rooms in one namespace, and the mapping inside."""
 
+import ast
+import builtins
 import json
+import symtable
+from collections import namedtuple
 from pathlib import Path
 
-from finder.mapping import joined
+from .held import held_mapping
 
 HERE = Path(__file__).parent
-LOADS = "RULES = _joined()"
-ADDRESS = 'BASE = ""'
+FIRST = "__main__"  # its docstring is that of the file
+MAPPING = "held"  # in the file, what it gives stands instead of what makes it
+
+
+class Room(namedtuple("Room", "name says needs imports defines code")):
+    """A module of this package: what it needs of others and of Python, and its code without it."""
 
 
 def bundle(base=""):
-    """Return the text of find_gradients.py with the joined mapping inside.
+    """Return the text of find_gradients.py, for the site at the address `base`.
 
     Raises:
-        ValueError: A line that is to be replaced is not there.
+        ValueError: The rooms do not fit into one namespace.
     """
-    text = (HERE / "find_gradients.py").read_text("utf-8")
-    packed = json.dumps(joined(), ensure_ascii=True, separators=(",", ":"))
-    before, beside, after = text.partition("def _joined():")
-    beside, loads, rest = (beside + after).partition(LOADS)
-    if not loads or ADDRESS not in rest or "'''" in packed:
-        raise ValueError("finder/find_gradients.py no longer has the lines that bundle() replaces")
-    if base:
-        rest = rest.replace(ADDRESS, f"BASE = {json.dumps(base.rstrip('/') + '/')}", 1)
-    return f"{before.rstrip()}\n\nRULES = json.loads(r'''{packed}'''){rest}"
+    rooms = joined_rooms(FIRST)
+    misfits = list(clashes(rooms))
+    if misfits:
+        raise ValueError("\n".join(misfits))
+    imports = sorted({line for room in rooms for line in room.imports.values()})
+    address = json.dumps(f"{base.rstrip('/')}/" if base else "")
+    parts = [f'"""{rooms[-1].says}\n"""', "\n".join(imports), *(room.code for room in rooms)]
+    parts.insert(-1, f"BASE = {address}  # the site that holds the pages")
+    text = "\n\n\n".join(parts) + "\n"
+    ast.parse(text, feature_version=(3, 7))
+    return text
+
+
+def joined_rooms(name, rooms=(), above=()):
+    """Return `rooms`, then those that the room of a name needs, and it, each once."""
+    if name in above:
+        raise ValueError(f"finder/: {' needs '.join([*above, name])}")
+    if any(room.name == name for room in rooms):
+        return rooms
+    room = room_of(name)
+    for one in room.needs:
+        rooms = joined_rooms(one, rooms, (*above, name))
+    return (*rooms, room)
+
+
+def room_of(name):
+    """Return the room of a name."""
+    source = mapping_source() if name == MAPPING else (HERE / f"{name}.py").read_text("utf-8")
+    tree = ast.parse(source)
+    above = [one for one in tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]
+    own = [one for one in above if getattr(one, "level", 0)]
+    every = [one for one in ast.walk(tree) if getattr(one, "level", 0)]
+    plain = all(one.level == 1 and one.module and not one.names[0].asname for one in own)
+    if not plain or len(every) > len(own) or tree.body[1 : len(above) + 1] != above:
+        raise ValueError(f"finder/{name}.py: write `from .room import name`, at its head")
+    imports = {
+        alias.asname or alias.name: ast.unparse(type(one)(**{**vars(one), "names": [alias]}))
+        for one in above
+        if one not in own
+        for alias in one.names
+    }
+    symbols = symtable.symtable(source, name, "exec").get_symbols()
+    defines = {one.get_name() for one in symbols if one.is_assigned()}
+    code = "\n".join(source.split("\n")[tree.body[len(above)].end_lineno :]).strip()
+    needs = [one.module for one in own]
+    return Room(name, ast.get_docstring(tree), needs, imports, defines, code)
+
+
+def mapping_source():
+    """Return a module whose `held_mapping()` gives the mapping of today."""
+    packed = json.dumps(held_mapping(), ensure_ascii=True, separators=(",", ":"))
+    return f'"""Given."""\nimport json\ndef held_mapping():\n    return json.loads({packed!r})\n'
+
+
+def clashes(rooms):
+    """Yield what would mean something else in one namespace, or is left out of it."""
+    known = dict.fromkeys(dir(builtins), "Python's own")
+    for room in rooms:
+        own = dict.fromkeys(room.defines, f"that of finder/{room.name}.py")
+        for name, origin in [*room.imports.items(), *own.items()]:
+            if known.setdefault(name, origin) != origin:
+                yield f"{name} is {known[name]}, and {origin}"
+    if "BASE" not in known:
+        yield "no room has BASE, the address of the site"
+    for path in HERE.glob("*.py"):
+        if path.stem not in {*(room.name for room in rooms), "__init__", "bundle", "mapping"}:
+            yield f"finder/{path.name}: no room needs it"

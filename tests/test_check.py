@@ -1,6 +1,7 @@
 """The page "Check your code" says what the finder says, and keeps the reader's code."""
 
 import contextlib
+import hashlib
 import json
 import re
 
@@ -8,11 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from checks import ROOT
-from finder.find_gradients import find, main
+from checks import ROOT, relative
+from finder.command import find_command
+from finder.find import find
 
-BENCH = ROOT / "bench"
-EXAMPLE = (BENCH / "finder-example.txt").read_text("utf-8")
+SHOWN = ROOT / "finder/shown"
+EXAMPLE = (SHOWN / "train.txt").read_text("utf-8")
 ADDRESS = "start/check-your-code/"
 CELLS = ["%matplotlib inline\n", "import tensorflow as tf\n", "g = tf.gradients(y, x)"]
 PASTED = {
@@ -23,7 +25,7 @@ PASTED = {
 }
 
 
-def paste(page, text):
+def paste_code(page, text):
     """Paste a text into the box, and wait for the answer."""
     page.locator("#code").fill(text)
     said = page.locator(".check [role=status]")
@@ -49,7 +51,7 @@ def test_page_says_what_the_finder_says(name, page, base_url):
     page.on("pageerror", lambda error: bad.append(str(error)))
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     assert not [url for url in requests if "brython" in url or "finder" in url]
-    paste(page, PASTED[name])
+    paste_code(page, PASTED[name])
     found = find(PASTED[name], "code.ipynb" if name == "notebook" else "code.py")
     found.sort(key=lambda one: not one["silent"])
     assert page.locator(".check button").all_text_contents() == [place(one) for one in found]
@@ -68,7 +70,7 @@ def test_pasted_code_is_text(page, base_url):
     """What looks like HTML in a reader's file is shown and never run."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     harm = "<img src=x onerror=\"document.title='run'\">"
-    paste(page, f"import tensorflow as tf\ntf.gradients(y, '''{harm}''')\n")
+    paste_code(page, f"import tensorflow as tf\ntf.gradients(y, '''{harm}''')\n")
     assert harm in page.locator(".check samp").first.text_content()
     assert page.locator(".check img").count() == 0
     assert page.title() != "run"
@@ -77,7 +79,7 @@ def test_pasted_code_is_text(page, base_url):
 def test_a_finding_leads_to_its_line(page, base_url):
     """By keyboard, from the box to the first finding and back to the line in the box."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    paste(page, "#\n" * 300 + EXAMPLE)
+    paste_code(page, "#\n" * 300 + EXAMPLE)
     box = page.locator("#code")
     box.focus()
     page.keyboard.press("Tab")
@@ -91,7 +93,7 @@ def test_a_finding_leads_to_its_line(page, base_url):
 def test_every_link_of_a_finding_leads_somewhere(page, base_url, folder):
     """The pages and anchors that findings name are there."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    paste(page, "".join(PASTED[name] for name in ("optimizers", "keras", "traps", "memory")))
+    paste_code(page, "".join(PASTED[name] for name in ("optimizers", "keras", "traps", "memory")))
     links = page.locator(".check ol a").evaluate_all("links => links.map((link) => link.href)")
     assert len(set(links)) > 10
     for link in set(links):
@@ -105,7 +107,7 @@ def test_findings_are_accessible(scheme, new_context, base_url):
     """With findings shown, of every kind, also on a phone."""
     page = new_context(color_scheme=scheme).new_page()
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    paste(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
+    paste_code(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
     report = Axe().run(page)
     assert report.violations_count == 0, report.generate_report()
     page.set_viewport_size({"width": 390, "height": 844})
@@ -116,7 +118,7 @@ def test_a_long_file_is_answered(page, base_url):
     """Two thousand lines, and then something else: the last answer stays."""
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     call = "def f(x):\n    return tf.gradients(x * x, x)\n"
-    paste(page, "import tensorflow as tf\n" + call * 100 + "y = x + 1\n" * 1800)
+    paste_code(page, "import tensorflow as tf\n" + call * 100 + "y = x + 1\n" * 1800)
     assert page.locator(".check ol > li").count() == 100
     page.locator("#code").fill("")
     expect(page.locator(".check [role=status]")).to_have_text(re.compile("^Ready"), timeout=60_000)
@@ -139,13 +141,13 @@ def test_page_shows_what_the_finder_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "train.py").write_text(EXAMPLE, "utf-8")
     for name, flags in {"prints": [], "diff": ["--diff"], "help": ["--help"]}.items():
-        file = f"finder-{name}.txt"
+        file = SHOWN / f"{name}.txt"
         with contextlib.suppress(SystemExit):  # which argparse raises
-            main([*flags, "train.py"])
+            find_command([*flags, "train.py"])
         shown = capsys.readouterr().out
-        assert shown == (BENCH / file).read_text("utf-8"), (
-            f"bench/{file} is not what the finder prints: cp bench/finder-example.txt train.py; "
-            f"python3 finder/find_gradients.py {' '.join(flags)} train.py > bench/{file}"
+        assert shown == file.read_text("utf-8"), (
+            f"{relative(file)} is not what the finder prints: cp finder/shown/train.txt train.py; "
+            f"python3 -m finder {' '.join(flags)} train.py > {relative(file)}"
         )
 
 
@@ -154,7 +156,12 @@ def test_counts_on_the_page_are_those_of_the_corpus():
     corpus = json.loads((ROOT / "tests/finder/corpus.json").read_text("utf-8"))
     held = [one for one in corpus if one["held"]]
     total = sum(len(one["lines"]) for one in held)
-    text = (BENCH / "finder.txt").read_text("utf-8")
+    text = (SHOWN / "recall.txt").read_text("utf-8")
     assert f"{total} lines of {len(held)} public files" in text
+    digest = hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()[:12]
+    assert f"digest of their places: {digest}\n" in text, (
+        "tests/finder/corpus.json holds back other places than those that were counted: count "
+        f"again, and write the counts, the commit and {digest} into finder/shown/recall.txt"
+    )
     rows = re.findall(r"^\S.*?  +(\d+)  +(\d+)", text, re.M)
     assert [int(right) + int(overlooked) for right, overlooked in rows] == [total] * 3

@@ -1,0 +1,199 @@
+"""Calls: which rule each call and name of a file falls under."""
+
+import ast
+import re
+
+from .arguments import Passed, called_at, keywords_of, named_at
+from .names import index_of, last_name, string_of
+from .rules import HINT, METHODS, OLD_WORDS, OPTIMIZER, RULE
+from .tapes import in_block, of_tape
+
+# Those whose optimizers have a minimize, too: there a name alone proves nothing.
+OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
+
+
+def all_asked(code):
+    """Yield all that is old in a file, by its kind of place."""
+    kinds = {"Call": of_call, "Attribute": of_attribute, "Name": of_name, "Subscript": of_item}
+    for site in code.names.sites:
+        asked = kinds[type(site.node).__name__](code, site)
+        if asked:
+            yield asked
+    for site in code.names.blocks:
+        yield from in_block(code, site)
+
+
+def of_call(code, site):
+    """Return what an old call asks, or None."""
+    names, node, skip = code.names, site.node, 0
+    found = names.meanings(node.func, site.scope)
+    if node.args and any(one.is_partial() for one in found):
+        code.consumed.add(node.args[0])
+        found, skip = names.meanings(node.args[0], site.scope), 1
+    if len(node.args) > 1 and any(one.is_any("setattr") for one in found):
+        held = names.meanings(node.args[0], site.scope)
+        if any(one.rule(str(string_of(node.args[1]))) for one in held):
+            return named_at(code, site, RULE["replaced tf.gradients"])
+    rule = first_rule(found)
+    if rule:
+        return called_at(code, site, registered(code, site, rule), is_bound(site), skip)
+    attribute = getattr(node.func, "attr", "")
+    rules, registers = METHODS.get(attribute, {}), RULE["RegisterGradient for a map"]
+    rule = registers if attribute == "RegisterGradient" else rules.get("anything")
+    if rule:
+        return called_at(code, site, registered(code, site, rule))
+    if rules:
+        return (of_tape if "tape" in rules else of_optimizer)(code, site)
+    for one in sorted(found):  # a method under another name
+        base, _, last = one.path.rpartition(".")
+        if last in METHODS and base.endswith(")"):
+            kind = names.optimizer_kind({one._replace(path=base)})
+            rule = kind in ("v1", "keras") and method_rule(last, kind)
+            if rule:
+                return called_at(code, site, rule)
+    return None
+
+
+def is_bound(site):
+    """Tell whether the first name of a call is bound; in a fragment, tf is a good guess."""
+    node = site.node.func
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return not isinstance(node, ast.Name) or bool(site.scope.bindings(node.id)[0])
+
+
+def registered(code, site, rule):
+    """Return the rule for RegisterGradient, by the use of the name in this file."""
+    if not rule.id.startswith("RegisterGradient"):
+        return rule
+    name = site.node.args and code.names.constant(site.node.args[0], site.scope)
+    for_map = code.overrides or not name or not re.match(r"[A-Z]\w*$", name)
+    return RULE["RegisterGradient for a map" if for_map else "RegisterGradient"]
+
+
+def of_attribute(code, site):
+    """Return what a dotted name says that is not called, or None."""
+    node = site.node
+    if node in code.consumed:
+        return None
+    if node.attr == "total_loss":
+        if isinstance(node.ctx, ast.Load) and re.search(r"model$", last_name(node.value)):
+            if "keras" in code.whole and ".total_loss =" not in code.whole:
+                return named_at(code, site, RULE["model.total_loss"], False)
+        return None
+    if isinstance(site.parent, ast.Attribute):
+        return None
+    rule = first_rule(code.names.meanings(node, site.scope))
+    if rule and isinstance(node.ctx, ast.Store) and rule.id == "tf.gradients":
+        rule = RULE["replaced tf.gradients"]
+    return rule and named_at(code, site, rule)
+
+
+def of_name(code, site):
+    """Return what a bare name says that is not called, or None."""
+    node = site.node
+    if isinstance(site.parent, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return None
+    if node in code.consumed or not site.scope.bindings(node.id)[0]:
+        return None
+    rule = first_rule(code.names.meanings(node, site.scope))
+    return rule and named_at(code, site, rule)
+
+
+def first_rule(meanings):
+    """Return the first rule for what something may stand for, or None."""
+    return next(filter(None, (one.rule() for one in sorted(meanings))), None)
+
+
+def of_item(code, site):
+    """Return what `tf.__dict__["gradients"] = f` does, or None."""
+    held = site.node.value
+    if getattr(held, "attr", "") == "__dict__":
+        name = str(string_of(index_of(site.node)))
+        if any(one.rule(name) for one in code.names.meanings(held.value, site.scope)):
+            return named_at(code, site, RULE["replaced tf.gradients"])
+    return None
+
+
+def method_rule(method, kind):
+    """Return the rule for a method of a kind of object, or None."""
+    rules = METHODS[method]
+    keras = "keras optimizer" if kind == "keras" else "optimizer"
+    for of in ("anything", "scipy" if kind == "scipy" else keras, "any optimizer"):
+        if of in rules:
+            return rules[of]
+    return None
+
+
+def of_optimizer(code, site):
+    """Return what a call of an optimizer's method asks, on whatever object, or None."""
+    method = site.node.func.attr
+    objects = code.names.meanings(site.node.func.value, site.scope)
+    kind, certain = own_kind(code, site, objects)
+    kind = kind or code.names.optimizer_kind(objects)
+    words = keywords_of(site)
+    if kind in ("skip", "foreign", "local"):
+        return None
+    if kind in ("", "likely"):
+        if not is_likely(code, site, method, words, kind):
+            return None
+        certain, kind = False, guessed_kind(site)
+    rule = method_rule(method, kind)
+    if not rule or (method == "apply_gradients" and is_as_ever(code, site, kind, words)):
+        return None
+    paths = (one.path for one in objects if one.kind == "path")
+    if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in paths):
+        # The class's own function, whose first argument is the optimizer.
+        asked = called_at(code, site, rule, certain, skip=1)
+        return asked._replace(given={**asked.given, "self": Passed("")})
+    return called_at(code, site, rule, certain)
+
+
+def is_as_ever(code, site, kind, words):
+    """Tell whether a call of apply_gradients is as one writes it with a tape."""
+    if kind == "keras":
+        return not words & {"name", "global_step"}
+    given = site.node.args
+    pairs = len(given) == 1 and not words and not isinstance(given[0], ast.Starred)
+    old = ".compute_gradients(" in code.whole or ".gradients(" in code.whole
+    return pairs and "GradientTape" in code.whole and not old
+
+
+def own_kind(code, site, objects):
+    """Return what `self` or `super()` is, a kind, "skip" or nothing, and whether it is certain."""
+    above = any(one.kind == "super" for one in objects)
+    if not above and getattr(site.node.func.value, "id", "") not in ("self", "cls"):
+        return "", True
+    owner = site.scope.owner()
+    kind = owner and code.names.class_kind(owner)
+    if kind in ("v1", "keras", "likely"):
+        return ("v1" if kind == "likely" else kind), kind != "likely"
+    if kind and above and keywords_of(site) & (OLD_WORDS | {"loss"}):
+        return "v1", False
+    return "skip", True
+
+
+def is_likely(code, site, method, words, kind):
+    """Tell whether an unknown object is an optimizer, by its name and arguments."""
+    if not code.tensorflow or (method in code.methods and not words & OLD_WORDS):
+        return False
+    count = len(site.node.args) + len(site.node.keywords)
+    hint = bool(kind == "likely" or HINT.search(last_name(site.node.func.value)))
+    if words & OLD_WORDS:
+        return method != "apply_gradients" or hint or "global_step" in words
+    if code.names.roots & OTHERS:
+        return False
+    if method in ("get_gradients", "get_updates"):
+        return hint and count >= 2
+    if method == "apply_gradients":
+        owner = site.scope.owner()  # an optimizer that passes the call on to another
+        old = code.builds_graphs() and "GradientTape" not in code.whole
+        return bool(hint and count and (old or (owner and code.names.class_kind(owner) == "v1")))
+    return hint and count >= 1
+
+
+def guessed_kind(site):
+    """Return the kind of an optimizer of which nothing is known: scipy's ask for a session."""
+    first = site.node.args[0] if site.node.args else None
+    session = any(word.arg == "session" for word in site.node.keywords)
+    return "scipy" if session or re.match(r"sess(ion)?$", last_name(first)) else "v1"

@@ -1,0 +1,90 @@
+"""What is known of one file before its calls are looked at."""
+
+import ast
+import re
+
+from .meanings import Names
+from .names import last_name
+from .reading import Text
+
+TENSORFLOW = ("tensorflow", "keras", "horovod", "tf_slim", "tf.", "K.")
+GRAPH_WORDS = ("placeholder(", "Session(", "get_collection(", "tf.contrib", "global_step")
+LOOPS = (
+    "while_loop map_fn cond case scan foldl foldr Defun RNN rnn LSTM GRU dynamic_decode expm "
+    "import_graph_def import_meta_graph create_op stop_recording caching_device"
+).split()
+LOOP = re.compile(r"\b(?:\w*(?:RNN|rnn|LSTM|GRU)\w*|{})\b".format("|".join(LOOPS)))
+OFF = ("disable_eager_execution()", "disable_v2_behavior()")
+
+
+class Code:
+    """The text of one file, its tree and names, and what is so all over it."""
+
+    def __init__(self, text, path=""):
+        """Read `text`."""
+        self.path, self.whole, self.source = path, text, Text(text)
+        self.names = names = Names(self.source.tree)
+        self.consumed = set()  # names that a finding has told of
+        self.overrides = "gradient_override_map" in text
+        self.tensorflow = any(word in text for word in TENSORFLOW)
+        # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.
+        self.shut = self.overrides or (any(word in text for word in LOOPS) and LOOP.search(text))
+        self.off = any(word in text for word in OFF)
+        own = [one for one in names.classes if names.class_kind(one) in ("local", "foreign")]
+        self.methods = {name for one in own for name in one.names}
+        calls = (one for one in names.sites if isinstance(one.node, ast.Call) and one.node.args)
+        calls = (one for one in calls if "tf.function" in names.paths(one.node.func, one.scope))
+        scopes = (names.functions(one.node.args[0], one.scope) for one in calls)
+        self.compiled = {scope.node for found in scopes for scope in found}
+
+    def builds_graphs(self):
+        """Tell whether this file builds graphs."""
+        words = any(word in self.whole for word in GRAPH_WORDS)
+        return words or re.search(r"train\.\w*Optimizer\b", self.whole) is not None
+
+    def works(self, site):
+        """Return why an old call still works where it stands, or an empty text."""
+        around = site.around
+        while around:
+            if around.kind == "def" and self._is_compiled(around):
+                return "it still works here, inside a tf.function"
+            if any(self._is_graph(one, around.scope) for one in getattr(around.node, "items", ())):
+                return "it still works here, inside a tf.Graph"
+            around = around.around
+        return "it still works while eager execution is off" if self.off else ""
+
+    def _is_compiled(self, around):
+        marks = (self.names.paths(one, around.scope) for one in decorators(around.node))
+        paths = {path.replace("()", "") for path in set().union(*marks)}
+        return around.node in self.compiled or paths & {"tf.function", "tf.contrib.eager.defun"}
+
+    def _is_graph(self, item, scope):
+        func = getattr(item.context_expr, "func", None)
+        if getattr(func, "attr", "") == "as_default" and "graph" in last_name(func.value):
+            return True
+        paths = self.names.paths(item.context_expr, scope)
+        return any(re.match(r"tf\.Graph\(\)\.as_default\b", path) for path in paths)
+
+    def is_function(self, node, scope):
+        """Tell whether an expression is a function of this file, and no property."""
+        if isinstance(node, ast.Lambda):
+            return True
+        found = isinstance(node, (ast.Name, ast.Attribute)) and self.names.meanings(node, scope)
+        return bool(found) and all(
+            one.kind == "def" and "property" not in map(last_name, decorators(one.of.node))
+            for one in found
+        )
+
+    def asks(self, node, scope):
+        """Tell whether an old call stands inside an expression: it needs a tape of its own."""
+        for one in ast.walk(node) if node is not None else ():
+            if isinstance(one, ast.Call) and type(one.func) in (ast.Name, ast.Attribute):
+                rules = (found.rule() for found in self.names.meanings(one.func, scope))
+                if any(rule and "tape." in rule.code for rule in rules):
+                    return True
+        return False
+
+
+def decorators(node):
+    """Return the decorators of a function; a lambda has none."""
+    return getattr(node, "decorator_list", [])

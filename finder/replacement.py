@@ -1,0 +1,108 @@
+"""What to write instead, with the reader's own expressions, and what it leaves to the reader."""
+
+import ast
+import re
+from collections import namedtuple
+
+from .tapes import is_one_tensor
+
+
+class Notes(namedtuple("Notes", "texts silent")):
+    """What else a reader of a call must know, and whether it changes without a message."""
+
+
+def replacement(code, asked):
+    """Return the rule's replacement with the reader's expressions, or an empty text.
+
+    None is better than one that leaves out what changes the result.
+    """
+    wanted, known, given = asked.rule.code, asked.rule.arguments, asked.given
+    left = [name for name in given if "{" + name not in wanted and name != "tape"]
+    if any(name not in known or known[name].silent for name in left):
+        return ""
+    texts = {name: expression(code, asked, name) for name in given}
+    texts["receiver"] = receiver(code, asked)
+    if "tape" in given:
+        wanted = wanted.replace("tape.", "{tape}.")
+    elif texts["receiver"].startswith("super(") and "tape." in wanted:
+        return ""  # what calls this has the tape, or nobody has
+
+    def optional(found):
+        names = re.findall(r"\{(\w+)\}", found[1])
+        return found[1] if all(name in texts for name in names) else ""
+
+    wanted = re.sub(r"\[\[(.*?)\]\]", optional, wanted)
+    parts = re.findall(r"\{(\w+)(\|[^}]*)?\}", wanted)
+    if any(not texts.get(name, default) for name, default in parts):
+        return ""
+    return re.sub(r"\{(\w+)(?:\|([^}]*))?\}", lambda part: texts.get(part[1], part[2]), wanted)
+
+
+def receiver(code, asked):
+    """Return the object of a method, or a name for one that is made on the spot."""
+    text = code.source.text[asked.start : asked.name]
+    text = re.sub(r"\s*\\?\n\s*", "", text).strip().rstrip("\\. \t")
+    return "optimizer" if "(" in text and not text.startswith("super(") else text
+
+
+def is_none(node):
+    """Tell whether a node is None, of which a list is no argument for a tape."""
+    return type(node).__name__ in ("Constant", "NameConstant") and node.value is None
+
+
+def expression(code, asked, name):
+    """Return an argument's text; what is a function there is called, as a tape needs."""
+    text, node, _ = asked.given[name]
+    refused = any(is_none(one) for one in getattr(node, "elts", ()))
+    if text == "…" or refused or code.asks(node, asked.site.scope):
+        return ""
+    if name not in ("loss", "var_list"):
+        return text
+    if isinstance(node, ast.Lambda):
+        return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
+    keras = asked.rule.of == "keras optimizer" and name == "loss" and "tape" not in asked.given
+    called = keras and isinstance(node, (ast.Name, ast.Attribute))
+    return text + "()" if called or code.is_function(node, asked.site.scope) else text
+
+
+def notes_on_call(code, asked, listed):
+    """Return the notes on a call; `listed` tells whether one source became a list of one."""
+    rule, site, given, silent = asked.rule, asked.site, asked.given, False
+    texts = [rule.says] if rule.says else []
+    texts += [f"what {name} holds is not visible" for name in given if name[0] == "*"]
+    sources = asked.first_of("xs", "variables", "params")
+    several = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
+    if listed:
+        texts.append("the list of one source gives a list of one gradient, as before")
+    elif (
+        sources and not isinstance(sources.node, several) and rule.code.startswith("tape.gradient")
+    ):
+        if isinstance(site.parent, ast.Subscript) and site.parent.value is site.node:
+            sure = is_one_tensor(code, sources.node, site.scope)
+            why = f": {sources.text} is one tensor"
+            unsure = f" if {sources.text} is one tensor, not a list"
+            texts.append("drop the [0]" + (why if sure else unsure))
+            silent = True
+        elif sources.node is not None:
+            texts.append("one tensor as source gives one gradient, not a list")
+    if rule.id == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
+        texts.append("the fifth argument by position is another one in TF 2's tf.gradients")
+        silent = True
+    if any(code.asks(one.node, site.scope) for one in given.values()):
+        texts.append("a gradient of a gradient needs two tapes, one inside the other")
+    return Notes(texts, silent)
+
+
+def notes_on_replacement(code, asked, hunk):
+    """Return what a replacement leaves to the reader, as texts."""
+    texts, wanted = [], asked.rule.code
+    made = "(" in code.source.text[asked.start : asked.name]
+    if made and "{receiver}" in wanted and receiver(code, asked) == "optimizer":
+        texts.append("make the optimizer once, before the first step")
+    target = asked.first_of("ys", "loss", "output")
+    if "tape." in wanted and target and target.node is not None and not hunk:
+        if any(isinstance(one, ast.Call) for one in ast.walk(target.node)):
+            texts.append("compute the target inside the tape's block; outside, nothing records it")
+    if "|model." in wanted and "var_list" not in asked.given:
+        texts.append("model.trainable_variables stands for the variables that you train")
+    return texts

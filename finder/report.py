@@ -1,0 +1,134 @@
+"""Reports: findings for a terminal, for code hosts, and for a GitHub workflow."""
+
+import json
+import sys
+
+from .rules import BASE, VERDICTS
+
+
+def to_do(found):
+    """Tell whether a finding asks the reader to change something."""
+    fates = [found, *found.arguments]
+    return any(fate.verdict != "same" for fate in fates) or found.silent or found.trap
+
+
+def to_look_up(found):
+    """Return the arguments for which another word is not enough."""
+    return [one for one in found.arguments if one.verdict not in ("renamed", "same")]
+
+
+def unmarked(text):
+    """Return text without the marks of Markdown."""
+    return text.replace("`", "")
+
+
+def as_text(findings, colour):
+    """Return the findings for a terminal."""
+
+    def dye(code, text):
+        return f"\033[{code}m{text}\033[0m" if colour else text
+
+    hues = {"lost": "31", "recipe": "33", "gone": "36", "renamed": "34", "same": "32"}
+    lines = []
+    for found in findings:
+        verdict = "trap" if found.trap else found.verdict
+        marks = [found.certainty] + ["SILENT"] * found.silent
+        where = f"{found.path}:{found.line}:{found.column}"
+        if found.cell is not None:
+            where += f" (cell {found.cell}, line {found.cell_line})"
+        heads = [dye("1", where), dye(hues[found.verdict], verdict), ", ".join(marks)]
+        lines += ["  ".join(heads), "    " + found.call]
+        lines.append("    write: " + (found.replacement or unmarked(found.write)))
+        lines += ["      " + line for line in str(found.hunk or "").split("\n") if line]
+        for one in found.arguments:
+            says = [dye(hues[one.verdict], one.verdict), unmarked(one.write)]
+            says += [one.says] if one.says else []
+            says += ["see " + one.page] if one in to_look_up(found) else []
+            lines.append(f"      {one.name}: {'; '.join(says)}")
+        lines += ["    note: " + unmarked(note) for note in found.notes]
+        lines += ["    " + found.works] if found.works else []
+        lines += ["    see: " + found.page, ""]
+    return "\n".join(lines)
+
+
+def counted_verdicts(fates):
+    """Return how many of each verdict there are, the worst first."""
+    verdicts = [fate.verdict for fate in fates]
+    return ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts)
+
+
+def summary(findings, count):
+    """Return the last lines: how many of what, and where to start."""
+    lines = [f"{count} files read: {counted_verdicts(findings) or 'nothing'} found."]
+    passed = counted_verdicts(one for found in findings for one in to_look_up(found))
+    lines += [f"Of their arguments: {passed}."] if passed else []
+    silent = [found for found in findings if found.silent]
+    if silent:
+        lines.append(f"{len(silent)} change without a message (SILENT): look at these first.")
+    if any(found.works for found in findings):
+        lines.append("Where it says that a call still works, you may leave it for now.")
+    return "\n".join(lines)
+
+
+def one_line(found):
+    """Return a finding in one line."""
+    head = f"{found.call}: {found.verdict}"
+    more = [f"{one.name}: {one.verdict}, {unmarked(one.write)}" for one in to_look_up(found)]
+    write = "write " + (found.replacement or unmarked(found.write))
+    return "; ".join([head, write, *more, *found.notes])
+
+
+def as_sarif(findings):
+    """Return the findings as a SARIF 2.1.0 document."""
+    import os
+    from urllib.parse import quote
+
+    rules, results = {}, []
+    for found in findings:
+        rule = {"id": found.rule, "shortDescription": {"text": unmarked(found.write)}}
+        rules[found.rule] = {**rule, "help": {"text": "See " + found.page}}
+        if found.page.startswith("http"):
+            rules[found.rule]["helpUri"] = found.page
+        level = "warning" if to_do(found) else "note"
+        address = quote(os.fsencode(found.path.replace(os.sep, "/")))
+        region = {"startLine": found.line, "startColumn": found.column}
+        place = {"artifactLocation": {"uri": address}, "region": region}
+        result = {"ruleId": found.rule, "level": level, "message": {"text": one_line(found)}}
+        result["locations"] = [{"physicalLocation": place}]
+        keys = ("verdict", "certainty", "silent", "works", "page")
+        results.append({**result, "properties": {key: getattr(found, key) for key in keys}})
+    driver = {"name": "find_gradients", "rules": list(rules.values())}
+    if BASE:
+        driver["informationUri"] = BASE
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return {"$schema": schema, "version": "2.1.0", "runs": [run]}
+
+
+def as_github(findings):
+    """Return the findings as annotations of a GitHub workflow."""
+    lines = []
+    for found in findings:
+        kind = "warning" if to_do(found) else "notice"
+        text = one_line(found) + " " + found.page
+        for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
+            text = text.replace(mark, code)
+        path = found.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+        place = f"file={path},line={found.line},col={found.column},title={found.rule}"
+        lines.append(f"::{kind} {place}::{text}")
+    return "\n".join(lines)
+
+
+def print_report(asked, findings, count):
+    """Print the findings in `count` files as asked for."""
+    if asked.format == "json":
+        listed = [found.as_json() for found in findings]
+        print(json.dumps({"findings": listed, "files": count}, indent=1))
+    elif asked.format == "sarif":
+        print(json.dumps(as_sarif(findings), indent=1))
+    elif asked.format == "github":
+        print(as_github(findings))
+    elif not asked.diff:
+        if findings:
+            print(as_text(findings, sys.stdout.isatty()))
+        print(summary(findings, count))
