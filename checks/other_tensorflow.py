@@ -1,5 +1,6 @@
 """A process that runs examples on some TensorFlow: this one, 1.15.5, or a replayed release."""
 
+import atexit
 import contextlib
 import functools
 import json
@@ -59,7 +60,8 @@ def tensorflow(python):
         run.stdin.close()
 
 
-open_ones = contextlib.ExitStack()  # closed when the tests have run
+open_ones = contextlib.ExitStack()
+atexit.register(open_ones.close)
 
 
 @functools.cache

@@ -19,9 +19,13 @@ FENCES = re.compile(
 )
 # What one of these sets stays set for the examples after it, or comes too late after others.
 SETTING = re.compile(
-    r"TF_USE_LEGACY_KERAS|\.(?:disable_(?:eager_execution|v2_\w+)|addHandler|RegisterGradient"
-    r"|enable_check_numerics|set_logical_device_configuration|MultiWorkerMirroredStrategy)\("
+    r"TF_USE_LEGACY_KERAS|^with tf\.Session\(|^warnings\.|^os\.environ\[|\.(?:addFilter|addHandler"
+    r"|disable_(?:eager_execution|v2_\w+)|enable_check_numerics|MultiWorkerMirroredStrategy"
+    r"|RegisterGradient|set_(?:floatx|global_policy|logical_device_configuration|seed|\w+_threads)"
+    r"|setLevel)\(",
+    re.M,
 )
+COUNTED = re.compile(r"\b(?:pyfunc|adam)_\d")  # in what the process has made so far
 LABEL = re.compile(r"(?!\b(?:None|True|False|nan|inf)\b)\b[^\W\d_]{2,}|\S:( |$)")
 EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
 
@@ -50,7 +54,9 @@ class Snippet(NamedTuple):
     @property
     def alone(self):
         """Whether it needs a process of its own."""
-        return self.old or self.kills or bool(SETTING.search(self.code))
+        return (
+            self.old or self.kills or bool(SETTING.search(self.code) or COUNTED.search(self.output))
+        )
 
     @property
     def graph(self):

@@ -14,7 +14,6 @@ import re
 import signal
 import sys
 import tempfile
-import threading
 import traceback
 import warnings
 
@@ -27,35 +26,35 @@ FATAL = "(?:Check failed|Fatal Python).*\n"  # of what C++ and faulthandler say
 
 def settings():
     """Return what an example can change for those after it, by the name that readers know."""
-    v1, loggers = tf.compat.v1, (logging.root, tf.get_logger())
+    v1, log = tf.compat.v1, tf.get_logger()
+    graph = v1.get_default_graph()
+    gradients = [name for name in ops.gradient_registry.list() if not name[-1].isdigit()]
     return {
         "eager execution": (tf.executing_eagerly(), tf.config.functions_run_eagerly()),
         "the behaviour of TensorFlow 2": (tf.Tensor._USE_EQUALITY, v1.control_flow_v2_enabled()),
         "the configuration": context.context().config.SerializeToString(),
-        "the default graph": (v1.get_default_graph().version, v1.get_default_graph().seed),
-        "the registered gradients": sorted(ops.gradient_registry.list()),
-        "Keras": (tf.keras.config.floatx(), tf.keras.config.dtype_policy().name),
-        "logging": [(log.level, *log.handlers, *log.filters) for log in loggers],
-        "warnings": warnings.filters[:],
+        "the seed": (graph.seed, context.global_seed()),
+        "the default graph": (graph.version, graph.get_collection("global_step")),
+        "the registered gradients": sorted(gradients),
+        "the type of Keras": (tf.keras.config.floatx(), tf.keras.config.dtype_policy().name),
+        "logging": (logging.root.level, log.level, *log.handlers, *log.filters),
+        # Those of imported packages are for their own warnings.
+        "warnings": [f for f in warnings.filters if f[2].__module__ == "builtins"],
         "the environment": dict(os.environ),
-        "threads": threading.active_count(),
     }
 
 
-def taken(file):
-    """Return what `file` holds, and empty it."""
-    file.seek(0)
-    text = file.read().decode()
-    file.seek(0)
-    file.truncate()
-    return text
+def written(file, start=0):
+    """Return what was written to `file` from `start` on."""
+    return os.pread(file.fileno(), file.tell() - start, start).decode()
 
 
 def run(code, file, eager, error):
     """Execute `code`, leave its traceback in the file `error`, and return its exit status."""
     signal.alarm(120)
-    if kills(file):
+    if "kills_process" in file:
         os.dup2(error.fileno(), 2)  # where TensorFlow's C++ says why
+    status = 0
     with tempfile.NamedTemporaryFile("w", suffix=".py") as copy:
         copy.write("\n" + code)  # AutoGraph reads its source; its lines are those of the file
         copy.flush()
@@ -65,63 +64,55 @@ def run(code, file, eager, error):
             exec(compile("\n" + code, copy.name, "exec"), {"__name__": "__main__"})  # noqa: S102
         except BaseException:
             error.write(traceback.format_exc().replace(copy.name, file).encode())
-            return 1
-        finally:
-            sys.stdout.flush()
-            signal.alarm(0)
-    return 0
+            status = 1
+    sys.stdout.flush()
+    signal.alarm(0)
+    return status
 
 
-def serve(line, answer, printed, error):
-    """Run the example of `line`, and those of the lines after it while more are to come, and end."""
+def serve(line, answers, printed, error):
+    """Run the example of `line`, and more while there are of its batch; then end the process."""
     os.dup2(printed.fileno(), 1)
     sys.stdout.reconfigure(line_buffering=True)  # in order with what TensorFlow's C++ prints
-    before = None
+    *example, more = json.loads(line)
+    before = more and settings()
     while True:
-        *example, more = json.loads(line)
-        before = before or more and settings()
+        starts = printed.tell(), error.tell()
         status = run(*example, error)
         if not more:
             os._exit(status)
         after = settings()
-        changed = ", ".join(name for name in after if after[name] != before[name])
-        answer(taken(printed), taken(error) + (changed and f"It leaves changed: {changed}.\n"))
-        line = sys.stdin.readline()
+        changed = [f"It leaves changed: {name}.\n" for name in after if after[name] != before[name]]
+        said = written(printed, starts[0]), written(error, starts[1]) + "".join(changed)
+        answers.write(json.dumps(said) + "\n")
+        *example, more = json.loads(sys.stdin.readline())
 
 
-def kills(file):
-    """Tell whether the example in `file` is to end its process."""
-    return os.path.basename(file).startswith("kills_process")
-
-
-def ended(status, file, printed, error):
-    """Return what an example printed that ended its process, and why that does not count."""
-    said = "exit status %d\n" % os.WEXITSTATUS(status)
-    if os.WIFSIGNALED(status):  # written as a shell does
-        number = os.WTERMSIG(status)
-        said = "exit status %d: %s\n" % (128 + number, signal.Signals(number).name)
-    if not kills(file):
-        return printed, error or (status and "The process ended: " + said)
-    # No traceback, but what TensorFlow's C++ said.
-    wrong = error if status and not os.WIFSIGNALED(status) else ""
-    return printed + "".join(re.findall(FATAL, error)) + said, wrong
+def ending(status):
+    """Write the status of a process as a shell does, with the signal that ended it."""
+    number = os.WTERMSIG(status)
+    name = f": {signal.Signals(number).name}" if number else ""
+    return f"exit status {128 + number if number else os.WEXITSTATUS(status)}{name}\n"
 
 
 def main():
     """Answer each line of input with a line of output."""
     answers = os.fdopen(os.dup(1), "w", 1)
     os.dup2(2, 1)  # what TensorFlow itself prints must not come between the answers
-
-    def answer(*what):
-        answers.write(json.dumps(what) + "\n")
-
     for line in sys.stdin:
         files = [tempfile.TemporaryFile(buffering=0) for _ in range(2)]
         child = os.fork()
         if not child:
-            serve(line, answer, *files)
+            serve(line, answers, *files)
         status = os.waitpid(child, 0)[1]
-        answer(*ended(status, json.loads(line)[1], *map(taken, files)))
+        said, error = map(written, files)
+        if "kills_process" in json.loads(line)[1]:
+            said += "".join(re.findall(FATAL, error)) + ending(status)
+            if os.WIFSIGNALED(status) or not status:
+                error = ""  # no traceback, but what TensorFlow's C++ said
+        elif status:
+            error = error or "The process ended: " + ending(status)
+        answers.write(json.dumps([said, error]) + "\n")
 
 
 if __name__ == "__main__":

@@ -31,11 +31,6 @@ PROSE = re.compile(
     re.M | re.S,
 )
 OUTLINE = re.compile(r'^(##+) (.+)$|^===\+? "(.+)"$|^ *--8<-- "(.+\.md)"$', re.M)
-# What one of these sets stays set for the cells after it, or comes too late after others.
-SETTING = re.compile(
-    r"TF_USE_LEGACY_KERAS|\.(?:disable_(?:eager_execution|v2_\w+)|addHandler|RegisterGradient"
-    r"|enable_check_numerics|set_logical_device_configuration|MultiWorkerMirroredStrategy)\("
-)
 DATA = {
     "parameters/parameters.json": "What became of each parameter of tf.gradients",
     "old-api/calls.json": "What became of each other old call and argument",
@@ -128,10 +123,8 @@ def notebook(markdown, page):
         example = snippets.read(SNIPPETS / name)
         reasons = {
             "Only TensorFlow 1 runs this:": example.old,
-            "This ends the process that runs it, so it is no cell:": "/kills_process" in name,
-            "This changes a setting of the process. Run it in a fresh runtime:": (
-                SETTING.search(example.code)
-            ),
+            "This ends the process that runs it, so it is no cell:": example.kills,
+            "This needs a process of its own. Run it in a fresh runtime:": example.alone,
         }
         why = [reason for reason, holds in reasons.items() if holds][:1]
         code = [f"```python\n{example.code}```"] if why else []
