@@ -19,10 +19,10 @@ FENCES = re.compile(
 )
 # What one of these sets stays set for the examples after it, or comes too late after others.
 SETTING = re.compile(
-    r"TF_USE_LEGACY_KERAS|^with tf\.Session\(|^warnings\.|^os\.environ\[|\.(?:addFilter|addHandler"
-    r"|disable_(?:eager_execution|v2_\w+)|enable_check_numerics|MultiWorkerMirroredStrategy"
-    r"|RegisterGradient|set_(?:floatx|global_policy|logical_device_configuration|seed|\w+_threads)"
-    r"|setLevel)\(",
+    r"TF_USE_LEGACY_KERAS|^warnings\.|^os\.environ\[|^step = tf\.train\.get_or_create"
+    r"|^with tf\.Session|\.(?:addFilter|addHandler|disable_(?:eager_execution|v2_\w+)"
+    r"|enable_check_numerics|MultiWorkerMirroredStrategy|RegisterGradient|setLevel"
+    r"|set_(?:floatx|global_policy|logical_device_configuration|seed|\w+_threads))\(",
     re.M,
 )
 COUNTED = re.compile(r"\b(?:pyfunc|adam)_\d")  # in what the process has made so far

@@ -44,12 +44,12 @@ def settings():
     }
 
 
-def written(file, start=0):
+def printed_since(file, start=0):
     """Return what was written to `file` from `start` on."""
     return os.pread(file.fileno(), file.tell() - start, start).decode()
 
 
-def run(code, file, eager, error):
+def exit_status(code, file, eager, error):
     """Execute `code`, leave its traceback in the file `error`, and return its exit status."""
     signal.alarm(120)
     if "kills_process" in file:
@@ -78,12 +78,12 @@ def serve(line, answers, printed, error):
     before = more and settings()
     while True:
         starts = printed.tell(), error.tell()
-        status = run(*example, error)
+        status = exit_status(*example, error)
         if not more:
             os._exit(status)
         after = settings()
         changed = [f"It leaves changed: {name}.\n" for name in after if after[name] != before[name]]
-        said = written(printed, starts[0]), written(error, starts[1]) + "".join(changed)
+        said = printed_since(printed, starts[0]), printed_since(error, starts[1]) + "".join(changed)
         answers.write(json.dumps(said) + "\n")
         *example, more = json.loads(sys.stdin.readline())
 
@@ -105,7 +105,7 @@ def main():
         if not child:
             serve(line, answers, *files)
         status = os.waitpid(child, 0)[1]
-        said, error = map(written, files)
+        said, error = (printed_since(file) for file in files)
         if "kills_process" in json.loads(line)[1]:
             said += "".join(re.findall(FATAL, error)) + ending(status)
             if os.WIFSIGNALED(status) or not status:
