@@ -6,7 +6,7 @@ comparable, seconds are not. `nox -s bench` passes the command that verifies aft
 `nox -s bench -- --update` writes the ratios to the page on the method.
 """
 
-import itertools
+import random
 import statistics
 import subprocess
 import sys
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from checks import ROOT
+from checks import ROOT, SNIPPETS
 from checks.snippets import load
 
 FLOOR = """
@@ -22,50 +22,41 @@ import contextlib
 import sys
 import tensorflow as tf
 
-[cpu] = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 for path in sys.argv[1:]:
     with contextlib.suppress(Exception):  # one in a hundred cannot follow the others
         exec(compile(open(path).read(), path, "exec"), {"__name__": "__main__"})
 """
-# What ends its process, or changes it for all that follow, has no floor.
-ALONE = ("kills_process", "disable_eager", "disable_v2", "subprocess")
 
 
-def seconds(*command):
-    """Return the wall time of `command`, which must succeed."""
+def wall_time(*command):
+    """Return the seconds that `command` takes, which must succeed."""
     start = time.perf_counter()
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return time.perf_counter() - start
 
 
-def ratio(examples):
+def times_the_floor(examples):
     """Return the median over three rounds of verification time divided by the floor's."""
-    with tempfile.TemporaryDirectory(dir=ROOT / ".nox") as folder:
-        pages, code = Path(folder, "pages"), Path(folder, "code")
-        pages.mkdir()
-        code.mkdir()
+    with tempfile.TemporaryDirectory() as folder:
+        floor = [sys.executable, "-c", FLOOR]
         for number, example in enumerate(examples):
-            fences = f"```python\n{example.code}```\n\n```output\n{example.output}```\n"
-            (pages / f"{number}.md").write_text(fences, "utf-8")
             # Saved with the suffix of Python: AutoGraph reads the source of what it compiles.
-            (code / f"{number}.py").write_text(example.code, "utf-8")
-        floor = [sys.executable, "-c", FLOOR, *map(str, code.iterdir())]
-        check = [*sys.argv[sys.argv.index("--") + 1 :], str(pages)]
-        return statistics.median(seconds(*check) / seconds(*floor) for _ in range(3))
+            path = Path(folder, f"{number}.py")
+            path.write_text(example.code, "utf-8")
+            floor.append(str(path))
+        verify = sys.argv[sys.argv.index("--") + 1 :]
+        check = [*verify, *(str(SNIPPETS / example.name) for example in examples)]
+        return statistics.median(wall_time(*check) / wall_time(*floor) for _ in range(3))
 
 
 def main():
     """Print the two ratios, and write them down with --update."""
-    light = [
-        example
-        for example in load().values()
-        if not example.old and not any(word in example.name + example.code for word in ALONE)
-    ]
-    hundred = list(itertools.islice(itertools.cycle(light), 100))
+    every = list(load().values())
+    light = [example for example in every if not example.alone]
+    hundred = random.Random(0).sample(light, 100)  # noqa: S311
     report = (
-        f"all {len(light)} examples: {ratio(light):.2f} times the floor\n"
-        f"100 examples:     {ratio(hundred):.2f} times the floor\n"
+        f"{len(light)} of {len(every)} examples: {times_the_floor(light):.2f} times the floor\n"
+        f"100 of them:            {times_the_floor(hundred):.2f} times the floor\n"
     )
     print(report, end="")
     if "--update" in sys.argv:

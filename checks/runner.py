@@ -1,17 +1,18 @@
 """The runner of pytest-markdown-docs: run an example, compare it, and try wrong outputs on it."""
 
 import difflib
+import os
+import random
 from pathlib import Path
 
 from pytest_markdown_docs._runners import DefaultRunner, register_runner
 
-from checks import other_tensorflow, relative
+from checks import relative
 from checks.compare import same, wrong_variants
-from checks.snippets import read, write
+from checks.other_tensorflow import here, one_fifteen
+from checks.snippets import Snippet, read, unreadable, write
 
-
-class WrongSnippetError(Exception):
-    """An example fails, or says something else than it prints."""
+SEED = os.environ.get("SEED", os.environ.get("GITHUB_SHA", ""))  # CI has one for each commit
 
 
 def pytest_addoption(parser):
@@ -19,58 +20,60 @@ def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="write the output fences")
 
 
-def pytest_configure(config):
-    """Tell the runner, which pytest-markdown-docs creates, about `--update`."""
-    SnippetRunner.update = config.getoption("update")
+def pytest_report_header():
+    """Say how to have the same order again."""
+    return SEED and f"the examples of a folder run in the order of SEED={SEED}"
 
 
-def pytest_sessionfinish(session):
-    """Stop the other processes, and hand the count to the process that started this one."""
-    other_tensorflow.open_ones.close()
-    if output := getattr(session.config, "workeroutput", None):
-        output["wrong"] = SnippetRunner.wrong
+def pytest_collection_modifyitems(config, items):
+    """Let the examples of a folder that share a process follow each other; CI shuffles them."""
+    SnippetRunner.update = config.option.update
+    if config.option.markdowndocs:
+        if SEED:
+            random.Random(SEED).shuffle(items)  # noqa: S311
+        items.sort(key=lambda i: (i.path.parent, not Snippet(i.path.name, i.code, "").alone))
 
 
-def pytest_testnodedown(node):
-    """Add up the counts of the processes that pytest-xdist started."""
-    SnippetRunner.wrong += getattr(node, "workeroutput", {}).get("wrong", 0)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say how many wrong outputs were tried."""
-    if tried := SnippetRunner.wrong:
-        terminalreporter.write_line(f"{tried} wrong outputs were tried, and all were noticed.")
+def faults(snippet, name, result):
+    """Yield what is wrong with an example, or with its result."""
+    if result.error:
+        yield f"{name} fails.\n{result.error}"
+    elif not same(snippet.output, result.printed):
+        lines = snippet.output.splitlines(), result.printed.splitlines()
+        diff = difflib.unified_diff(*lines, f"{name} says", "TensorFlow prints", lineterm="")
+        yield (
+            f"{name} prints something else.\n\n" + "\n".join(diff) + "\n\nIf TensorFlow is "
+            f"right, accept it with: python3 noxfile.py -s snippets -- --update {name}"
+        )
+    else:
+        yield from unreadable(snippet, name)
+        for variant in wrong_variants(snippet.output):
+            if same(variant, result.printed):
+                yield f"{name} could say this unnoticed:\n{variant}"
 
 
 @register_runner(default=True)
 class SnippetRunner(DefaultRunner):
     """The runner of every python fence in `snippets/` and in the README."""
 
-    update, wrong = False, 0
-
     # With the argument asyncio_runner, pytest-markdown-docs would run it again after a TypeError.
     def runtest(self, test, args):
         """Fail unless the fence prints what the output fence under it says, and nothing else."""
         path = Path(test.source_path)
         name, snippet = relative(path), read(path, output=not self.update)
-        run = other_tensorflow.one_fifteen if snippet.old else other_tensorflow.here
-        printed, error = run()(snippet.code, name)
-        if error:
-            raise WrongSnippetError(f"{name} fails.\n{error}")
-        if same(snippet.output, printed):
-            for variant in wrong_variants(snippet.output):
-                if same(variant, printed):
-                    raise WrongSnippetError(f"{name} could say this unnoticed:\n{variant}")
-                SnippetRunner.wrong += 1
-        elif self.update:
-            write(path, printed)
-        else:
-            lines = snippet.output.splitlines(), printed.splitlines()
-            diff = difflib.unified_diff(*lines, f"{name} says", "TensorFlow prints", lineterm="")
-            raise WrongSnippetError(
-                f"{name} prints something else.\n\n" + "\n".join(diff) + "\n\nIf TensorFlow is "
-                f"right, accept it with: python3 noxfile.py -s snippets -- --update {name}"
+        run = one_fifteen() if snippet.old else here()
+        batch = "" if self.update or snippet.alone else str(path.parent)
+        result = run(snippet.code, name, batch=batch)
+        wrong = next(faults(snippet, name, result), "")
+        if self.update and not (result.error or same(snippet.output, result.printed)):
+            return write(path, result.printed)
+        if wrong and batch and not any(faults(snippet, name, run(snippet.code, name))):
+            wrong += (
+                "\n\nIt is right in a process of its own: it leaves a setting changed, or another "
+                "of its folder does. Find its call, and add that to SETTING in checks/snippets.py."
             )
+        if wrong:
+            raise AssertionError(wrong)
 
     def repr_failure(self, test, excinfo, style=None):
         """Show what is wrong, and nothing of how it was found."""

@@ -9,12 +9,23 @@ import hashlib
 import re
 from typing import NamedTuple
 
-from checks import SNIPPETS, relative
+from checks import ROOT, SNIPPETS, relative
+from checks.compare import TOKEN, digits
 
 FENCES = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n+^```output\n(?P<output>.*?)^```$)?",
     re.M | re.S,
 )
+# What one of these sets stays set for the examples after it, or comes too late after others.
+SETTING = re.compile(
+    r"TF_USE_LEGACY_KERAS|^warnings\.|^os\.environ\[|^step = tf\.train\.get_or_create"
+    r"|^with tf\.Session|\.(?:addFilter|addHandler|disable_(?:eager_execution|v2_\w+)"
+    r"|enable_check_numerics|MultiWorkerMirroredStrategy|RegisterGradient|setLevel"
+    r"|set_(?:floatx|global_policy|logical_device_configuration|seed|\w+_threads))\(",
+    re.M,
+)
+COUNTED = re.compile(r"\b(?:pyfunc|adam)_\d")  # in what the process has made so far
+LABEL = re.compile(r"(?!\b(?:None|True|False|nan|inf)\b)\b[^\W\d_]{2,}|\S:( |$)")
 
 
 class MisshapenError(Exception):
@@ -32,6 +43,18 @@ class Snippet(NamedTuple):
     def old(self):
         """Whether only TensorFlow 1 runs it."""
         return self.name.endswith(".tf1.md")
+
+    @property
+    def kills(self):
+        """Whether it ends its process."""
+        return self.name.split("/")[-1].startswith("kills_process")
+
+    @property
+    def alone(self):
+        """Whether it needs a process of its own."""
+        return (
+            self.old or self.kills or bool(SETTING.search(self.code) or COUNTED.search(self.output))
+        )
 
     @property
     def graph(self):
@@ -71,6 +94,33 @@ def read(path, *, output=True):
             f"python3 noxfile.py -s snippets -- --update {name}"
         )
     return Snippet(name.removeprefix("snippets/"), fences["code"], fences["output"] or "")
+
+
+def unlabelled(output):
+    """Return the lines of an output that do not say what they are; a matrix has one label."""
+    lines, wrong, still_open = output.splitlines(), [], 0
+    for above, line in zip(["", *lines], lines, strict=False):
+        if not (still_open or LABEL.search(line) or above.endswith(":") or len(lines) == 1):
+            wrong.append(line)
+        still_open += sum(map(line.count, "[({")) - sum(map(line.count, "])}"))
+    return wrong
+
+
+def unreadable(snippet, name):
+    """Yield why the output of an example is not labelled, rounded, and without this machine."""
+    if wrong := unlabelled(snippet.output):
+        yield f"{name} prints lines that do not say what they are: {wrong}"
+    if str(ROOT) in snippet.output:
+        yield f"{name}: prints a path of this machine"
+    if "np." in snippet.output:
+        yield f"{name}: NumPy 1 prints this otherwise; print the values"
+    # A case runs in float64, so that old and new agree in six.
+    most = 6 if snippet.name.startswith("cases/") else 5
+    for number in TOKEN.finditer(snippet.output):
+        if len(digits(number["float"] or "")) > most:
+            yield f"{name}: round {number[0]}; print at most {most} digits"
+        if 0 < abs(float(number["float"] or 0)) < 1e-7:
+            yield f"{name}: {number[0]} is noise"
 
 
 def write(path, output):

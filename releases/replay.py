@@ -33,8 +33,9 @@ SPACE = 3e9  # bytes: the largest environment and its downloads
 PLACES = "|".join(map(re.escape, (str(ROOT), tempfile.gettempdir(), str(Path.home()))))
 FAILED = r"(?<=\[\[\{\{node )\w+"  # of several that run at once, the first to fail is named
 STARTS = r"(?<=numpy=)\s*array\(.*?\](?:, dtype=\w+)?\)"  # a variable, mostly at random values
+RAN = r"(?:>>>  File \S+/checks/worker\.py, line .*?\n)+"  # ours, in a trace of a graph
 VARIES = re.compile(
-    rf"(?:{PLACES})[\w./@-]*/(?:tmp\w{{8}}\b)?|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}",
+    rf"{RAN}|(?:{PLACES})[\w./@-]*/(?:tmp\w{{8}}\b)?|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}",
     re.S,
 )
 

@@ -21,11 +21,6 @@ from traitlets.config import Config
 
 from website.twins import PROSE, beside
 
-# What one of these sets stays set for the cells after it, or comes too late after others.
-SETTING = re.compile(
-    r"TF_USE_LEGACY_KERAS|\.(?:disable_(?:eager_execution|v2_\w+)|addHandler|RegisterGradient"
-    r"|enable_check_numerics|set_logical_device_configuration|MultiWorkerMirroredStrategy)\("
-)
 TENSORFLOW = version("tensorflow")
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
@@ -92,10 +87,10 @@ def reason_for_no_cell(example):
     """Return why an example stands in a notebook as text, or nothing."""
     if example.old:
         return "Only TensorFlow 1 runs this:"
-    if "/kills_process" in example.name:
+    if example.kills:
         return "This ends the process that runs it, so it is no cell:"
-    if SETTING.search(example.code):
-        return "This changes a setting of the process. Run it in a fresh runtime:"
+    if example.alone:
+        return "This needs a process of its own. Run it in a fresh runtime:"
     return ""
 
 
