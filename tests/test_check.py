@@ -5,11 +5,11 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from checks import ROOT
 from finder.find_gradients import find, main
+from tests.visits import assert_accessible
 
 BENCH = ROOT / "bench"
 EXAMPLE = (BENCH / "finder-example.txt").read_text("utf-8")
@@ -106,8 +106,7 @@ def test_findings_are_accessible(scheme, new_context, base_url):
     page = new_context(color_scheme=scheme).new_page()
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     paste(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
-    report = Axe().run(page)
-    assert report.violations_count == 0, report.generate_report()
+    assert_accessible(page)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 

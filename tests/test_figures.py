@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from checks import DOCS, SNIPPETS, relative
 from checks.snippets import read
 from pages.page import Page
+from tests.visits import assert_accessible
 
 DRAWN = [
     page.file
@@ -121,8 +121,7 @@ def test_weights_move_the_sum(page, base_url):
     assert said.inner_text() in figure.locator("desc").text_content()
     fields[0].fill("")  # while a reader types
     assert "NaN" not in figure.inner_text()
-    report = Axe().run(page, context=".weigh")
-    assert report.violations_count == 0, report.generate_report()
+    assert_accessible(page, ".weigh")
 
 
 def test_tape_is_stepped_through(page, base_url):
@@ -148,8 +147,7 @@ def test_tape_is_stepped_through(page, base_url):
         page.keyboard.press("Enter")
         assert seen() == ([step], [other for other in steps if other <= step])
         assert items.nth(step - 1).evaluate("item => item.value") == step
-    report = Axe().run(page, context=".steps")
-    assert report.violations_count == 0, report.generate_report()
+    assert_accessible(page, ".steps")
     assert figure.locator("ol").get_attribute("aria-live") == "polite"
     figure.get_by_role("button", name="Previous step").click()
     assert seen()[0] == [last - 1]

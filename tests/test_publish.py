@@ -1,25 +1,22 @@
 """The site as other sites, its repository and readers of missing addresses see it."""
 
 import functools
-import http.server
 import os
 import shutil
 import subprocess
-import threading
 import xml.etree.ElementTree as ET
 from datetime import date
 from pathlib import Path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from built import REPOSITORY, SITE, Quiet, build, published
-from test_site import address
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from pages import history
 from pages.page import Page
+from tests.built import REPOSITORY, SITE, Quiet, build, build_published, page_address, served
+from tests.visits import assert_accessible
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 
@@ -27,7 +24,7 @@ needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 @functools.cache
 def read(site, source):
     """Return the built page of `source`."""
-    file = site / address(source) / "index.html"
+    file = site / page_address(source) / "index.html"
     return BeautifulSoup(file.read_text("utf-8"), "html.parser")
 
 
@@ -46,7 +43,7 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
             page, data = read(folder, source), Page.read(source).front
             meta = said(page)
             assert [link["href"] for link in page.select("link[rel=canonical]")] == [meta["og:url"]]
-            assert meta["og:url"] == SITE + address(source)
+            assert meta["og:url"] == SITE + page_address(source)
             home = source == DOCS / "index.md"
             assert meta["og:type"] == ("website" if home else "article")
             if "title" in data:
@@ -59,7 +56,7 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
             assert sides == [int(meta["og:image:width"]), int(meta["og:image:height"])]
             icons = page.select("link[rel~=icon], link[rel=apple-touch-icon], .md-logo img")
             for icon in icons:
-                file = folder / address(source) / (icon.get("href") or icon["src"])
+                file = folder / page_address(source) / (icon.get("href") or icon["src"])
                 assert file.resolve().parent == folder / "assets", file
 
     with subtests.test("the sitemap lists these pages"):
@@ -68,7 +65,9 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
         urls = [[part.text for part in url] for url in ET.fromstring(text)]  # noqa: S314
         shown = {url: day[0] if day else None for url, *day in urls}
         days = history.days_of_files()
-        assert shown == {SITE + address(p.file): history.day_changed(p, days) for p in Page.every()}
+        assert shown == {
+            SITE + page_address(p.file): history.day_changed(p, days) for p in Page.every()
+        }
 
 
 def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
@@ -83,7 +82,7 @@ def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
             asked = parse_qs(urlsplit(report).query)
             title = Page.read(source).front.get("title", "")
             assert asked["title"][0].startswith(f"Error on the page: {title}")
-            assert f"Page: {SITE}{address(source)}\n" in asked["body"][0]
+            assert f"Page: {SITE}{page_address(source)}\n" in asked["body"][0]
             assert "TensorFlow version" in asked["body"][0]
 
 
@@ -119,7 +118,7 @@ def test_news_lists_what_came_on_each_day(folder):
             if sibling.name == "h2":
                 break
             links += [urljoin(f"{SITE}evidence/new/", a["href"]) for a in sibling.select("li a")]
-        assert sorted(links) == sorted(SITE + address(DOCS / uri) for uri in [*new, *more])
+        assert sorted(links) == sorted(SITE + page_address(DOCS / uri) for uri in [*new, *more])
 
 
 @needs_git
@@ -163,7 +162,7 @@ def test_news_counts_examples_that_came_later():
 
 def test_building_twice_gives_the_same_bytes(folder, tmp_path):
     """Neither the time nor chance leaves a trace, in the archive either."""
-    again = published(tmp_path)
+    again = build_published(tmp_path)
     first, second = (
         {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
         for site in (folder, again)
@@ -202,11 +201,8 @@ class Host(Quiet):
 @pytest.fixture(scope="session")
 def host(folder):
     """Serve the site below its project path and return its address."""
-    handler = functools.partial(Host, directory=folder.parent)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/gradients/"
-        server.shutdown()
+    with served(folder.parent, Host) as address:
+        yield f"{address}/gradients/"
 
 
 def test_missing_address_leads_on(host, new_context, subtests):
@@ -223,8 +219,7 @@ def test_missing_address_leads_on(host, new_context, subtests):
             assert page.locator("h1").inner_text() == "There is no page here"
             assert page.locator(".md-header").bounding_box()["height"] < 100
             assert page.locator("#likely a").count() == len(Page.files())
-            report = Axe().run(page)
-            assert report.violations_count == 0, report.generate_report()
+            assert_accessible(page)
 
     for missed, meant in (
         ("evidence/fact-check/", "evidence/statements/"),

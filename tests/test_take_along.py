@@ -6,15 +6,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from built import SITE
 from nbclient import NotebookClient
-from test_site import address
 
 from checks import relative
 from checks.compare import same
 from checks.other_tensorflow import here
 from checks.snippets import load
 from pages.page import Page
+from tests.built import SITE, page_address
 
 WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
 MARK = "--- the next cell ---"
@@ -23,16 +22,16 @@ LINK = re.compile(r"\]\(([^)\s#]+)")
 
 def text_of(source, folder):
     """Return the Markdown beside a page of the site in `folder`."""
-    return Path(folder, address(source), "index.md").read_text("utf-8")
+    return Path(folder, page_address(source), "index.md").read_text("utf-8")
 
 
 def notebook_of(source, folder):
     """Return the notebook of a page's examples."""
-    file = Path(folder, address(source), source.stem).with_suffix(".ipynb")
+    file = Path(folder, page_address(source), source.stem).with_suffix(".ipynb")
     return nbformat.read(file, nbformat.NO_CONVERT)
 
 
-def printed(notebook):
+def cells_with_outputs(notebook):
     """Yield each code cell with what the Markdown under it says that it prints."""
     for cell, below in zip(notebook.cells, notebook.cells[1:], strict=False):
         if cell.cell_type == "code":
@@ -49,7 +48,7 @@ def names_a_file(link, base, folder):
 @pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_as_markdown_is_whole_and_plain(source, folder):
     """Every example stands in it, nothing that only this site understands, and links work."""
-    text, base = text_of(source, folder), Path(folder, address(source))
+    text, base = text_of(source, folder), Path(folder, page_address(source))
     shown = Page.read(source)
     wanted = len(shown.embeds) or len([block for block in shown.blocks if block.info == "cell"])
     assert text.count("```python\n") == wanted
@@ -71,7 +70,7 @@ def test_llms_txt_lists_every_page(folder):
     assert parts[0].startswith("## ")
     linked = LINK.findall(text)
     listed = [link for link in linked if link.endswith("/index.md")]
-    assert sorted(listed) == sorted(f"{SITE}{address(page)}index.md" for page in Page.files())
+    assert sorted(listed) == sorted(f"{SITE}{page_address(page)}index.md" for page in Page.files())
     assert len(linked) > len(listed)  # the data, too
     assert all(names_a_file(link, folder, folder) for link in linked)
 
@@ -85,7 +84,7 @@ def test_notebook_holds_the_examples_and_prints_what_it_says(source, folder):
     for name in Page.read(source).names:
         assert examples[name].code.rstrip() in shown, name
         assert examples[name].output.rstrip() in shown, name
-    cells = list(printed(notebook))
+    cells = list(cells_with_outputs(notebook))
     code = f"\nprint({MARK!r})\n".join(cell.source for cell, _ in cells)
     outputs, error = here()(code, f"{source.stem}.ipynb")
     assert not error
@@ -97,7 +96,7 @@ def test_notebook_runs_in_jupyter(folder):
     """One of them, since a kernel takes longer than all its cells."""
     source = next(page for page in WITH_EXAMPLES if page.stem == "grad_ys")
     notebook = NotebookClient(notebook_of(source, folder), kernel_name="python3").execute()
-    for cell, says in printed(notebook):
+    for cell, says in cells_with_outputs(notebook):
         outputs = "".join(out.text for out in cell.outputs if out.get("name") == "stdout")
         assert same(says, outputs)
 
