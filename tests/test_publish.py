@@ -22,13 +22,13 @@ needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 
 
 @functools.cache
-def read(site, source):
+def built_page(site, source):
     """Return the built page of `source`."""
     file = site / page_address(source) / "index.html"
     return BeautifulSoup(file.read_text("utf-8"), "html.parser")
 
 
-def said(page):
+def head_of(page):
     """Return what the head of a page tells other sites: {name: value}."""
     metas = [meta for meta in page.find_all("meta") if meta.get("content")]
     found = [(meta.get("property") or meta.get("name"), meta["content"]) for meta in metas]
@@ -40,8 +40,8 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
     """Address, title, description and picture are right and absolute on every page."""
     for source in Page.files():
         with subtests.test(relative(source)):
-            page, data = read(folder, source), Page.read(source).front
-            meta = said(page)
+            page, data = built_page(folder, source), Page.read(source).front
+            meta = head_of(page)
             assert [link["href"] for link in page.select("link[rel=canonical]")] == [meta["og:url"]]
             assert meta["og:url"] == SITE + page_address(source)
             home = source == DOCS / "index.md"
@@ -74,7 +74,7 @@ def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
     """A reader edits the page's own file, and a report names the page and asks for TensorFlow."""
     for source in Page.files():
         with subtests.test(relative(source)):
-            page = read(folder, source)
+            page = built_page(folder, source)
             edit = page.select_one("a[rel=edit]")["href"]
             assert edit == f"{REPOSITORY}/edit/main/docs/{source.relative_to(DOCS).as_posix()}"
             report = page.find("a", string="Report an error on this page")["href"]
@@ -100,13 +100,13 @@ def test_page_says_when_it_or_its_examples_changed(folder, subtests):
         with subtests.test(relative(source)):
             files = [source, *(SNIPPETS / name for name in Page.read(source).names)]
             day = whole and git(ROOT, "log", "-1", "--format=%cs", "--", *map(str, files)).strip()
-            found = [time["datetime"] for time in read(folder, source).select("article time")]
+            found = [time["datetime"] for time in built_page(folder, source).select("article time")]
             assert found == ([day] if day else [])
 
 
 def test_news_lists_what_came_on_each_day(folder):
     """Under each day stand links to the pages that came, or got examples."""
-    article = read(folder, DOCS / "evidence/new.md").find("article")
+    article = built_page(folder, DOCS / "evidence/new.md").find("article")
     news = history.news_by_day(Page.every(), history.days_of_files())
     assert ("without its history" in article.text) == (not news)
     days = {f"{date.fromisoformat(day):%d %B %Y}".lstrip("0"): both for day, both in news.items()}
@@ -178,7 +178,7 @@ def test_without_addresses_and_history_nothing_wrong_is_said(tmp_path):
     for file in site.rglob("*.html"):
         page = BeautifulSoup(file.read_text("utf-8"), "html.parser")
         assert not page.select("link[rel=canonical], a[rel=edit], article time"), file
-        assert not {"og:url", "og:image"} & said(page).keys(), file
+        assert not {"og:url", "og:image"} & head_of(page).keys(), file
         assert not page.select('a[href=""], a[href*="issues/new"], meta[content=""]'), file
     assert "<url>" not in (site / "sitemap.xml").read_text("utf-8")
     news = (site / "evidence/new/index.html").read_text("utf-8")

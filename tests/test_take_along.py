@@ -20,7 +20,7 @@ MARK = "--- the next cell ---"
 LINK = re.compile(r"\]\(([^)\s#]+)")
 
 
-def text_of(source, folder):
+def markdown_beside(source, folder):
     """Return the Markdown beside a page of the site in `folder`."""
     return Path(folder, page_address(source), "index.md").read_text("utf-8")
 
@@ -48,7 +48,7 @@ def names_a_file(link, base, folder):
 @pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_as_markdown_is_whole_and_plain(source, folder):
     """Every example stands in it, nothing that only this site understands, and links work."""
-    text, base = text_of(source, folder), Path(folder, page_address(source))
+    text, base = markdown_beside(source, folder), Path(folder, page_address(source))
     shown = Page.read(source)
     wanted = len(shown.embeds) or len([block for block in shown.blocks if block.info == "cell"])
     assert text.count("```python\n") == wanted
