@@ -34,7 +34,7 @@ def served(directory, handler=Quiet):
         server.shutdown()
 
 
-def page_address(source):
+def address_built(source):
     """Return the address of a page below that of the site."""
     return re.sub(r"(^|/)index\.md$|\.\w+$", "/", str(source.relative_to(DOCS))).lstrip("/")
 

@@ -8,7 +8,7 @@ import pytest
 from checks import SNIPPETS, relative
 from checks.snippets import read
 from pages.page import Page
-from tests.built import page_address
+from tests.built import address_built
 from tests.visits import assert_accessible
 
 DRAWN = [
@@ -35,7 +35,7 @@ def test_text_of_pictures_has_one_size(visit, base_url):
     """It is the same in all, and large enough for a phone."""
     sizes = {390: set(), 1440: set()}
     for source in DRAWN:
-        visit.page.goto(f"{base_url}/{page_address(source)}")
+        visit.page.goto(f"{base_url}/{address_built(source)}")
         for width, found in sizes.items():
             visit.page.set_viewport_size({"width": width, "height": 900})
             found |= set(
@@ -53,7 +53,7 @@ def test_text_of_pictures_has_one_size(visit, base_url):
 @pytest.mark.parametrize("source", DRAWN, ids=relative)
 def test_text_stays_inside_the_picture(source, visit, base_url):
     """No label is cut off or covers another, whatever font the machine has."""
-    visit.page.goto(f"{base_url}/{page_address(source)}")
+    visit.page.goto(f"{base_url}/{address_built(source)}")
     visit.page.evaluate("document.fonts.ready.then(() => {})")
     wrong = visit.page.eval_on_selector_all(
         "figure svg",

@@ -20,9 +20,9 @@ from tests.built import (
     REPOSITORY,
     SITE,
     Quiet,
+    address_built,
     build,
     build_archived,
-    page_address,
     served,
 )
 from tests.visits import assert_accessible
@@ -33,7 +33,7 @@ needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 @functools.cache
 def built_page(site, source):
     """Return the built page of `source`."""
-    file = site / page_address(source) / "index.html"
+    file = site / address_built(source) / "index.html"
     return BeautifulSoup(file.read_text("utf-8"), "html.parser")
 
 
@@ -52,7 +52,7 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
             page, data = built_page(folder, source), Page.read(source).front
             meta = head_of(page)
             assert [link["href"] for link in page.select("link[rel=canonical]")] == [meta["og:url"]]
-            assert meta["og:url"] == SITE + page_address(source)
+            assert meta["og:url"] == SITE + address_built(source)
             home = source == DOCS / "index.md"
             assert meta["og:type"] == ("website" if home else "article")
             if "title" in data:
@@ -65,7 +65,7 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
             assert sides == [int(meta["og:image:width"]), int(meta["og:image:height"])]
             icons = page.select("link[rel~=icon], link[rel=apple-touch-icon], .md-logo img")
             for icon in icons:
-                file = folder / page_address(source) / (icon.get("href") or icon["src"])
+                file = folder / address_built(source) / (icon.get("href") or icon["src"])
                 assert file.resolve().parent == folder / "assets", file
 
     with subtests.test("the sitemap lists these pages"):
@@ -75,7 +75,7 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
         shown = {url: day[0] if day else None for url, *day in urls}
         days = history.days_of_files()
         assert shown == {
-            SITE + page_address(p.file): history.day_changed(p, days) for p in Page.every()
+            SITE + address_built(p.file): history.day_changed(p, days) for p in Page.every()
         }
 
 
@@ -91,7 +91,7 @@ def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
             asked = parse_qs(urlsplit(report).query)
             title = Page.read(source).front.get("title", "")
             assert asked["title"][0].startswith(f"Error on the page: {title}")
-            assert f"Page: {SITE}{page_address(source)}\n" in asked["body"][0]
+            assert f"Page: {SITE}{address_built(source)}\n" in asked["body"][0]
             assert "TensorFlow version" in asked["body"][0]
 
 
@@ -127,7 +127,7 @@ def test_news_lists_what_came_on_each_day(folder):
             if sibling.name == "h2":
                 break
             links += [urljoin(f"{SITE}evidence/new/", a["href"]) for a in sibling.select("li a")]
-        assert sorted(links) == sorted(SITE + page_address(DOCS / uri) for uri in [*new, *more])
+        assert sorted(links) == sorted(SITE + address_built(DOCS / uri) for uri in [*new, *more])
 
 
 @needs_git

@@ -13,7 +13,7 @@ from checks import SNIPPETS, relative
 from checks.snippets import read
 from pages import calls, errors
 from pages.page import Page
-from tests.built import page_address
+from tests.built import address_built
 from tests.visits import assert_accessible
 
 QUERY = "input[data-md-component=search-query]"
@@ -243,7 +243,7 @@ def told_errors():
     """Return all errors as they are compared with what was pasted."""
     return [
         Told(
-            f"{page_address(page.file)}#{entry.anchor}",
+            f"{address_built(page.file)}#{entry.anchor}",
             bare_words(error_output(entry)),
             [bare_words(part) for part in entry.message],
         )
@@ -274,7 +274,7 @@ def test_pasted_error_finds_its_entry_first(source, ask, base_url, subtests):
     for entry, words in asked:
         with subtests.test(words):
             text = bare_words(re.sub(r"^\w+(Error|Exception|Warning): ", "", words))
-            own = f"{page_address(source.file)}#{entry.anchor}"
+            own = f"{address_built(source.file)}#{entry.anchor}"
             right = [
                 one.address
                 for one in told_errors()
@@ -283,7 +283,7 @@ def test_pasted_error_finds_its_entry_first(source, ask, base_url, subtests):
             assert unquote(answers[words].best).removeprefix(f"{base_url}/") in right
 
 
-TEXTS = {f"/{page_address(page.file)}": page.text for page in Page.every()}
+TEXTS = {f"/{address_built(page.file)}": page.text for page in Page.every()}
 OLD = [(page.file, call) for page in Page.every() for call in calls.calls(page)]
 
 

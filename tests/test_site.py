@@ -14,7 +14,7 @@ from checks.snippets import read
 from pages.page import Page
 from releases.data import RELEASES, minor
 from releases.data import load as outcomes
-from tests.built import page_address
+from tests.built import address_built
 from tests.visits import assert_accessible
 
 LAST_TABS = """document.querySelectorAll(".tabbed-labels label:last-child")
@@ -86,7 +86,7 @@ def lay_out_matrix(page):
 def test_page_keeps_its_promises(source, visit, base_url, folder, subtests):
     """One visit: links, embeds, a phone's width, and access for all in the light and the dark."""
     page, shown = visit.page, Page.read(source)
-    page.goto(f"{base_url}/{page_address(source)}")
+    page.goto(f"{base_url}/{address_built(source)}")
     page.evaluate("document.fonts.ready.then(() => {})")  # else widths would change
     page.evaluate(UNFOLD)
 

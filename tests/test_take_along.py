@@ -13,7 +13,7 @@ from checks.compare import same
 from checks.other_tensorflow import here
 from checks.snippets import load
 from pages.page import Page
-from tests.built import SITE, page_address
+from tests.built import SITE, address_built
 
 WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
 MARK = "--- the next cell ---"
@@ -22,12 +22,12 @@ LINK = re.compile(r"\]\(([^)\s#]+)")
 
 def markdown_beside(source, folder):
     """Return the Markdown beside a page of the site in `folder`."""
-    return Path(folder, page_address(source), "index.md").read_text("utf-8")
+    return Path(folder, address_built(source), "index.md").read_text("utf-8")
 
 
 def notebook_of(source, folder):
     """Return the notebook of a page's examples."""
-    file = Path(folder, page_address(source), source.stem).with_suffix(".ipynb")
+    file = Path(folder, address_built(source), source.stem).with_suffix(".ipynb")
     return nbformat.read(file, nbformat.NO_CONVERT)
 
 
@@ -48,7 +48,7 @@ def names_a_file(link, base, folder):
 @pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_as_markdown_is_whole_and_plain(source, folder):
     """Every example stands in it, nothing that only this site understands, and links work."""
-    text, base = markdown_beside(source, folder), Path(folder, page_address(source))
+    text, base = markdown_beside(source, folder), Path(folder, address_built(source))
     shown = Page.read(source)
     wanted = len(shown.embeds) or len([block for block in shown.blocks if block.info == "cell"])
     assert text.count("```python\n") == wanted
@@ -70,7 +70,7 @@ def test_llms_txt_lists_every_page(folder):
     assert parts[0].startswith("## ")
     linked = LINK.findall(text)
     listed = [link for link in linked if link.endswith("/index.md")]
-    assert sorted(listed) == sorted(f"{SITE}{page_address(page)}index.md" for page in Page.files())
+    assert sorted(listed) == sorted(f"{SITE}{address_built(page)}index.md" for page in Page.files())
     assert len(linked) > len(listed)  # the data, too
     assert all(names_a_file(link, folder, folder) for link in linked)
 
