@@ -1,15 +1,14 @@
 """The built site, served to a browser."""
 
 import fcntl
-import functools
-import http.server
 import os
 import shutil
-import threading
 
 import pytest
-from built import Quiet, published
 from playwright.sync_api import Error
+
+from tests.built import build_published, served
+from tests.visits import AS_AT_FIRST, AT_REST, Visit
 
 BROWSERS = (
     "chromium",
@@ -18,6 +17,11 @@ BROWSERS = (
     "google-chrome-stable",
     "chrome",
 )
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what needs the site: one process builds it while the others do the rest."""
+    items.sort(key=lambda item: "folder" not in item.fixturenames)
 
 
 @pytest.fixture(scope="session")
@@ -29,17 +33,14 @@ def folder(tmp_path_factory, worker_id):
     with (scratch / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         site = scratch / "gradients"
-        return site if (site / "llms.txt").exists() else published(scratch)
+        return site if (site / "llms.txt").exists() else build_published(scratch)
 
 
 @pytest.fixture(scope="session")
 def base_url(folder):
-    """Serve the site on a free port of this machine and return its address."""
-    handler = functools.partial(Quiet, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    """Serve the site and return its address."""
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
@@ -66,3 +67,43 @@ def browser_context_args(browser_context_args):
         **browser_context_args,
         "permissions": ["clipboard-read", "clipboard-write"],
     }
+
+
+@pytest.fixture
+def new_context(new_context):
+    """Open contexts, also that of `page`, in which nothing moves."""
+
+    def at_rest(**options):
+        context = new_context(**options)
+        context.add_init_script(AT_REST)
+        return context
+
+    return at_rest
+
+
+@pytest.fixture(scope="session")
+def tab(browser, browser_context_args):
+    """Open the one tab of all visits, whose scripts are read and compiled once."""
+    context = browser.new_context(**browser_context_args)
+    context.add_init_script(AT_REST + AS_AT_FIRST)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def visit(tab):
+    """Give the tab to a test: in the light, on a desk, and as if no page had been seen before."""
+    visit = Visit(tab, [], [])
+    listeners = {
+        "request": lambda asked: visit.requests.append(asked.url),
+        "console": lambda said: visit.complaints.append(f"{said.type}: {said.text}"),
+        "pageerror": lambda error: visit.complaints.append(str(error)),
+    }
+    tab.goto("about:blank")
+    for event, listener in listeners.items():
+        tab.on(event, listener)
+    tab.set_viewport_size({"width": 1280, "height": 720})
+    tab.emulate_media(color_scheme="light")
+    yield visit
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)

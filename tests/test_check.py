@@ -6,12 +6,12 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from checks import ROOT, relative
 from finder.command import find_command
 from finder.find import find
+from tests.visits import assert_accessible
 
 SHOWN = ROOT / "finder/shown"
 EXAMPLE = (SHOWN / "train.txt").read_text("utf-8")
@@ -108,8 +108,7 @@ def test_findings_are_accessible(scheme, new_context, base_url):
     page = new_context(color_scheme=scheme).new_page()
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
     paste_code(page, "".join(PASTED[name] for name in ("example", "optimizers", "works", "broken")))
-    report = Axe().run(page)
-    assert report.violations_count == 0, report.generate_report()
+    assert_accessible(page)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 

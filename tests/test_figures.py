@@ -4,11 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from checks import DOCS, SNIPPETS, relative
+from checks import SNIPPETS, relative
 from checks.snippets import read
 from pages.page import Page
+from tests.built import address_built
+from tests.visits import assert_accessible
 
 DRAWN = [
     page.file
@@ -18,40 +19,43 @@ DRAWN = [
 WEIGH, STEPS = "explanation/output-gradients/", "start/two-models/"
 
 
-def numbers(text):
+def numbers_in(text):
     """Return the numbers in `text`."""
     return [float(number) for number in re.findall(r"-?\d+(?:\.\d*)?", text)]
 
 
-def printed(name, label):
+def printed_behind(name, label):
     """Return the numbers that an example prints behind `label`."""
-    return numbers(re.search(rf"^{re.escape(label)}:(.*)", read(SNIPPETS / name).output, re.M)[1])
+    return numbers_in(
+        re.search(rf"^{re.escape(label)}:(.*)", read(SNIPPETS / name).output, re.M)[1]
+    )
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-def test_text_of_pictures_has_one_size(page, base_url, width):
+def test_text_of_pictures_has_one_size(visit, base_url):
     """It is the same in all, and large enough for a phone."""
-    page.set_viewport_size({"width": width, "height": 900})
-    sizes = set()
+    sizes = {390: set(), 1440: set()}
     for source in DRAWN:
-        address = source.relative_to(DOCS).with_suffix("")
-        page.goto(f"{base_url}/{address}/", wait_until="networkidle")
-        sizes |= set(
-            page.eval_on_selector_all(
-                "figure svg text",
-                "texts => texts.map((text) => (parseFloat(getComputedStyle(text).fontSize) *"
-                " text.getScreenCTM().a).toFixed(1))",
+        visit.page.goto(f"{base_url}/{address_built(source)}")
+        for width, found in sizes.items():
+            visit.page.set_viewport_size({"width": width, "height": 900})
+            found |= set(
+                visit.page.eval_on_selector_all(
+                    "figure svg text",
+                    "texts => texts.map((text) => (parseFloat(getComputedStyle(text).fontSize) *"
+                    " text.getScreenCTM().a).toFixed(1))",
+                )
             )
-        )
-    assert len(sizes) == 1
-    assert float(sizes.pop()) >= (11 if width == 390 else 16)
+    for width, least in ((390, 11), (1440, 16)):
+        [size] = sizes[width]
+        assert float(size) >= least
 
 
 @pytest.mark.parametrize("source", DRAWN, ids=relative)
-def test_text_stays_inside_the_picture(source, page, base_url):
+def test_text_stays_inside_the_picture(source, visit, base_url):
     """No label is cut off or covers another, whatever font the machine has."""
-    page.goto(f"{base_url}/{source.relative_to(DOCS).with_suffix('')}/", wait_until="networkidle")
-    wrong = page.eval_on_selector_all(
+    visit.page.goto(f"{base_url}/{address_built(source)}")
+    visit.page.evaluate("document.fonts.ready.then(() => {})")
+    wrong = visit.page.eval_on_selector_all(
         "figure svg",
         """pictures => pictures.flatMap((picture) => {
           const texts = [...picture.querySelectorAll("text")].map((text) => text.getBBox());
@@ -88,18 +92,20 @@ def test_weights_move_the_sum(page, base_url):
     fields = [figure.get_by_label(name, exact=True) for name in names]
 
     def shown():
-        J, g = (numbers(" ".join(figure.locator(c).all_text_contents())) for c in (".j", ".g"))
+        J, g = (numbers_in(" ".join(figure.locator(c).all_text_contents())) for c in (".j", ".g"))
         return np.reshape(J, (3, 2)), g
 
     v, x = np.split([float(field.input_value()) for field in fields], [3])
     example = read(SNIPPETS / "explanation/output-gradients/tape.md").code
-    assert list(v) == numbers(re.search(r"v = .*\[(.*)\]", example)[1])
-    assert list(x) == numbers(re.search(r"x1, x2 = (.*)", example)[1])
+    assert list(v) == numbers_in(re.search(r"v = .*\[(.*)\]", example)[1])
+    assert list(x) == numbers_in(re.search(r"x1, x2 = (.*)", example)[1])
     J, g = shown()
     assert J.tolist() == [
-        printed("explanation/output-gradients/by_hand.md", f"z{i}") for i in (1, 2, 3)
+        printed_behind("explanation/output-gradients/by_hand.md", f"z{i}") for i in (1, 2, 3)
     ]
-    assert g == [printed("explanation/output-gradients/tape.md", f"by x{j}")[0] for j in (1, 2)]
+    assert g == [
+        printed_behind("explanation/output-gradients/tape.md", f"by x{j}")[0] for j in (1, 2)
+    ]
 
     v, x = np.array([-2, 0.5, 7]), np.array([1.5, -4])
     fields[0].focus()
@@ -111,18 +117,17 @@ def test_weights_move_the_sum(page, base_url):
     assert J.tolist() == [[x[1], x[0]], [1, 4], [0, 2 * x[1]]]
     assert np.allclose(g, v @ J)
     ends = np.cumsum(np.vstack([[0, 0], v[:, None] * J]), axis=0)
-    paths = [numbers(path.get_attribute("d")) for path in figure.locator(".row").all()]
+    paths = [numbers_in(path.get_attribute("d")) for path in figure.locator(".row").all()]
     drawn = np.array([paths[0][:2], *(path[2:] for path in paths)])
     assert np.corrcoef(drawn[:, 0], ends[:, 0])[0, 1] > 0.9999
     assert np.corrcoef(drawn[:, 1], ends[:, 1])[0, 1] < -0.9999  # screens count downwards
-    assert numbers(figure.locator(".sum").get_attribute("d")) == [*drawn[0], *drawn[-1]]
+    assert numbers_in(figure.locator(".sum").get_attribute("d")) == [*drawn[0], *drawn[-1]]
     said = figure.get_by_role("status")
     assert said.inner_text() == f"by x1: {g[0]:g}, by x2: {g[1]:g}"
     assert said.inner_text() in figure.locator("desc").text_content()
     fields[0].fill("")  # while a reader types
     assert "NaN" not in figure.inner_text()
-    report = Axe().run(page, context=".weigh")
-    assert report.violations_count == 0, report.generate_report()
+    assert_accessible(page, ".weigh")
 
 
 def test_tape_is_stepped_through(page, base_url):
@@ -148,8 +153,7 @@ def test_tape_is_stepped_through(page, base_url):
         page.keyboard.press("Enter")
         assert seen() == ([step], [other for other in steps if other <= step])
         assert items.nth(step - 1).evaluate("item => item.value") == step
-    report = Axe().run(page, context=".steps")
-    assert report.violations_count == 0, report.generate_report()
+    assert_accessible(page, ".steps")
     assert figure.locator("ol").get_attribute("aria-live") == "polite"
     figure.get_by_role("button", name="Previous step").click()
     assert seen()[0] == [last - 1]
@@ -158,9 +162,9 @@ def test_tape_is_stepped_through(page, base_url):
     assert seen() == whole
 
     for label in ("dy/dx", "dy/dh", "dh/dx"):
-        value = printed("start/two-models/tape.md", label)[0]
+        value = printed_behind("start/two-models/tape.md", label)[0]
         sentence = items.filter(has_text=label).inner_text()
-        assert value in numbers(sentence), f"the step on {label} does not say {value}"
+        assert value in numbers_in(sentence), f"the step on {label} does not say {value}"
     assert figure.locator("text", has_text="dy/dx").text_content() == "dy/dx: 12"
 
 

@@ -1,37 +1,43 @@
 """The site as other sites, its repository and readers of missing addresses see it."""
 
 import functools
-import http.server
 import os
 import shutil
 import subprocess
-import threading
 import xml.etree.ElementTree as ET
 from datetime import date
 from pathlib import Path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from built import REPOSITORY, SITE, Quiet, build, published
-from test_site import address
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from pages import history
 from pages.page import Page
+from tests.built import (
+    ARCHIVED,
+    REPOSITORY,
+    SITE,
+    Quiet,
+    address_built,
+    build,
+    build_archived,
+    served,
+)
+from tests.visits import assert_accessible
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 
 
 @functools.cache
-def read(site, source):
+def built_page(site, source):
     """Return the built page of `source`."""
-    file = site / address(source) / "index.html"
+    file = site / address_built(source) / "index.html"
     return BeautifulSoup(file.read_text("utf-8"), "html.parser")
 
 
-def said(page):
+def head_of(page):
     """Return what the head of a page tells other sites: {name: value}."""
     metas = [meta for meta in page.find_all("meta") if meta.get("content")]
     found = [(meta.get("property") or meta.get("name"), meta["content"]) for meta in metas]
@@ -43,10 +49,10 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
     """Address, title, description and picture are right and absolute on every page."""
     for source in Page.files():
         with subtests.test(relative(source)):
-            page, data = read(folder, source), Page.read(source).front
-            meta = said(page)
+            page, data = built_page(folder, source), Page.read(source).front
+            meta = head_of(page)
             assert [link["href"] for link in page.select("link[rel=canonical]")] == [meta["og:url"]]
-            assert meta["og:url"] == SITE + address(source)
+            assert meta["og:url"] == SITE + address_built(source)
             home = source == DOCS / "index.md"
             assert meta["og:type"] == ("website" if home else "article")
             if "title" in data:
@@ -59,7 +65,7 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
             assert sides == [int(meta["og:image:width"]), int(meta["og:image:height"])]
             icons = page.select("link[rel~=icon], link[rel=apple-touch-icon], .md-logo img")
             for icon in icons:
-                file = folder / address(source) / (icon.get("href") or icon["src"])
+                file = folder / address_built(source) / (icon.get("href") or icon["src"])
                 assert file.resolve().parent == folder / "assets", file
 
     with subtests.test("the sitemap lists these pages"):
@@ -68,14 +74,16 @@ def test_published_page_tells_other_sites_what_it_is(folder, subtests):
         urls = [[part.text for part in url] for url in ET.fromstring(text)]  # noqa: S314
         shown = {url: day[0] if day else None for url, *day in urls}
         days = history.days_of_files()
-        assert shown == {SITE + address(p.file): history.day_changed(p, days) for p in Page.every()}
+        assert shown == {
+            SITE + address_built(p.file): history.day_changed(p, days) for p in Page.every()
+        }
 
 
 def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
     """A reader edits the page's own file, and a report names the page and asks for TensorFlow."""
     for source in Page.files():
         with subtests.test(relative(source)):
-            page = read(folder, source)
+            page = built_page(folder, source)
             edit = page.select_one("a[rel=edit]")["href"]
             assert edit == f"{REPOSITORY}/edit/main/docs/{source.relative_to(DOCS).as_posix()}"
             report = page.find("a", string="Report an error on this page")["href"]
@@ -83,7 +91,7 @@ def test_page_leads_to_its_source_and_to_a_report(folder, subtests):
             asked = parse_qs(urlsplit(report).query)
             title = Page.read(source).front.get("title", "")
             assert asked["title"][0].startswith(f"Error on the page: {title}")
-            assert f"Page: {SITE}{address(source)}\n" in asked["body"][0]
+            assert f"Page: {SITE}{address_built(source)}\n" in asked["body"][0]
             assert "TensorFlow version" in asked["body"][0]
 
 
@@ -101,13 +109,13 @@ def test_page_says_when_it_or_its_examples_changed(folder, subtests):
         with subtests.test(relative(source)):
             files = [source, *(SNIPPETS / name for name in Page.read(source).names)]
             day = whole and git(ROOT, "log", "-1", "--format=%cs", "--", *map(str, files)).strip()
-            found = [time["datetime"] for time in read(folder, source).select("article time")]
+            found = [time["datetime"] for time in built_page(folder, source).select("article time")]
             assert found == ([day] if day else [])
 
 
 def test_news_lists_what_came_on_each_day(folder):
     """Under each day stand links to the pages that came, or got examples."""
-    article = read(folder, DOCS / "evidence/new.md").find("article")
+    article = built_page(folder, DOCS / "evidence/new.md").find("article")
     news = history.news_by_day(Page.every(), history.days_of_files())
     assert ("without its history" in article.text) == (not news)
     days = {f"{date.fromisoformat(day):%d %B %Y}".lstrip("0"): both for day, both in news.items()}
@@ -119,7 +127,7 @@ def test_news_lists_what_came_on_each_day(folder):
             if sibling.name == "h2":
                 break
             links += [urljoin(f"{SITE}evidence/new/", a["href"]) for a in sibling.select("li a")]
-        assert sorted(links) == sorted(SITE + address(DOCS / uri) for uri in [*new, *more])
+        assert sorted(links) == sorted(SITE + address_built(DOCS / uri) for uri in [*new, *more])
 
 
 @needs_git
@@ -162,14 +170,20 @@ def test_news_counts_examples_that_came_later():
 
 
 def test_building_twice_gives_the_same_bytes(folder, tmp_path):
-    """Neither the time nor chance leaves a trace, in the archive either."""
-    again = published(tmp_path)
+    """Neither the time nor chance leaves a trace, in what a notebook prints either.
+
+    Looked at is the site in the archive; the published one is made of the same, with addresses.
+    """
+    builds = folder.parent / ARCHIVED, build_archived(tmp_path)
     first, second = (
         {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
-        for site in (folder, again)
+        for site in builds
     )
     assert first.keys() == second.keys()
     assert [str(path) for path in first if first[path] != second[path]] == []
+    one, other = (Path(f"{site}.zip").read_bytes() for site in builds)
+    same = one == other  # on failure, pytest would compare megabytes
+    assert same, "the archives differ"
 
 
 def test_without_addresses_and_history_nothing_wrong_is_said(tmp_path):
@@ -179,7 +193,7 @@ def test_without_addresses_and_history_nothing_wrong_is_said(tmp_path):
     for file in site.rglob("*.html"):
         page = BeautifulSoup(file.read_text("utf-8"), "html.parser")
         assert not page.select("link[rel=canonical], a[rel=edit], article time"), file
-        assert not {"og:url", "og:image"} & said(page).keys(), file
+        assert not {"og:url", "og:image"} & head_of(page).keys(), file
         assert not page.select('a[href=""], a[href*="issues/new"], meta[content=""]'), file
     assert "<url>" not in (site / "sitemap.xml").read_text("utf-8")
     news = (site / "evidence/new/index.html").read_text("utf-8")
@@ -202,11 +216,8 @@ class Host(Quiet):
 @pytest.fixture(scope="session")
 def host(folder):
     """Serve the site below its project path and return its address."""
-    handler = functools.partial(Host, directory=folder.parent)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/gradients/"
-        server.shutdown()
+    with served(folder.parent, Host) as address:
+        yield f"{address}/gradients/"
 
 
 def test_missing_address_leads_on(host, new_context, subtests):
@@ -223,8 +234,7 @@ def test_missing_address_leads_on(host, new_context, subtests):
             assert page.locator("h1").inner_text() == "There is no page here"
             assert page.locator(".md-header").bounding_box()["height"] < 100
             assert page.locator("#likely a").count() == len(Page.files())
-            report = Axe().run(page)
-            assert report.violations_count == 0, report.generate_report()
+            assert_accessible(page)
 
     for missed, meant in (
         ("evidence/fact-check/", "evidence/statements/"),

@@ -6,31 +6,30 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from built import SITE
 from nbclient import NotebookClient
-from test_site import address
 
 from checks import relative
 from checks.compare import same
 from checks.snippets import load
 from pages.page import Page
+from tests.built import SITE, address_built
 
 WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
 LINK = re.compile(r"\]\(([^)\s#]+)")
 
 
-def text_of(source, folder):
+def markdown_beside(source, folder):
     """Return the Markdown beside a page of the site in `folder`."""
-    return Path(folder, address(source), "index.md").read_text("utf-8")
+    return Path(folder, address_built(source), "index.md").read_text("utf-8")
 
 
 def notebook_of(source, folder):
     """Return the notebook of a page's examples."""
-    file = Path(folder, address(source), source.stem).with_suffix(".ipynb")
+    file = Path(folder, address_built(source), source.stem).with_suffix(".ipynb")
     return nbformat.read(file, nbformat.NO_CONVERT)
 
 
-def printed(notebook):
+def cells_with_outputs(notebook):
     """Yield each code cell with what the Markdown under it says that it prints."""
     for cell, below in zip(notebook.cells, notebook.cells[1:], strict=False):
         if cell.cell_type == "code":
@@ -47,7 +46,7 @@ def names_a_file(link, base, folder):
 @pytest.mark.parametrize("source", Page.files(), ids=relative)
 def test_page_as_markdown_is_whole_and_plain(source, folder):
     """Every example stands in it, nothing that only this site understands, and links work."""
-    text, base = text_of(source, folder), Path(folder, address(source))
+    text, base = markdown_beside(source, folder), Path(folder, address_built(source))
     shown = Page.read(source)
     wanted = len(shown.embeds) or len([block for block in shown.blocks if block.info == "cell"])
     assert text.count("```python\n") == wanted
@@ -69,7 +68,7 @@ def test_llms_txt_lists_every_page(folder):
     assert parts[0].startswith("## ")
     linked = LINK.findall(text)
     listed = [link for link in linked if link.endswith("/index.md")]
-    assert sorted(listed) == sorted(f"{SITE}{address(page)}index.md" for page in Page.files())
+    assert sorted(listed) == sorted(f"{SITE}{address_built(page)}index.md" for page in Page.files())
     assert len(linked) > len(listed)  # the data, too
     assert all(names_a_file(link, folder, folder) for link in linked)
 
@@ -81,7 +80,7 @@ def test_notebook_holds_the_examples_and_what_they_print(source, folder):
     nbformat.validate(notebook)
     shown = "\n".join(cell.source for cell in notebook.cells)
     embedded = [examples[name] for name in Page.read(source).names]
-    cells = [(cell.source, says) for cell, says in printed(notebook)]
+    cells = [(cell.source, says) for cell, says in cells_with_outputs(notebook)]
     assert cells == [(e.code.rstrip(), e.output.rstrip()) for e in embedded if not e.alone]
     assert all(e.code.rstrip() in shown and e.output.rstrip() in shown for e in embedded)
 
@@ -90,7 +89,7 @@ def test_notebook_runs_in_jupyter(folder):
     """One of them, since a kernel takes longer than all its cells."""
     source = next(page for page in WITH_EXAMPLES if page.stem == "grad_ys")
     notebook = NotebookClient(notebook_of(source, folder), kernel_name="python3").execute()
-    for cell, says in printed(notebook):
+    for cell, says in cells_with_outputs(notebook):
         outputs = "".join(out.text for out in cell.outputs if out.get("name") == "stdout")
         assert same(says, outputs)
 

@@ -1,0 +1,37 @@
+"""A page in a browser: at rest, and as all readers can use it."""
+
+from typing import NamedTuple
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+# Nothing moves: while the theme fades something in, axe would measure colours on the way.
+AT_REST = """{
+  const rest = new CSSStyleSheet();
+  rest.replaceSync(`*, ::before, ::after {
+    transition-duration: 0s !important;
+    transition-delay: 0s !important;
+    animation-duration: 0s !important;
+    animation-delay: 0s !important;
+    scroll-behavior: auto !important;
+  }`);
+  document.adoptedStyleSheets.push(rest);
+}"""
+# The theme keeps in its storage what a reader chose.
+AS_AT_FIRST = (
+    "if (location.protocol !== 'about:') [localStorage, sessionStorage].map(s => s.clear())"
+)
+
+
+class Visit(NamedTuple):
+    """A page in a tab, the addresses that it asks for, and what its console says."""
+
+    page: Page
+    requests: list[str]
+    complaints: list[str]
+
+
+def assert_accessible(page, context=None):
+    """Let axe look at a page, or at the part that `context` selects, and report what it finds."""
+    report = Axe().run(page, context=context)
+    assert report.violations_count == 0, report.generate_report()
