@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from checks import ROOT, SNIPPETS
-from checks.snippets import load
+from checks.snippets import load_examples
 
 FLOOR = """
 import contextlib
@@ -51,7 +51,7 @@ def times_the_floor(examples):
 
 def main():
     """Print the two ratios, and write them down with --update."""
-    every = list(load().values())
+    every = list(load_examples().values())
     light = [example for example in every if not example.alone]
     hundred = random.Random(0).sample(light, 100)  # noqa: S311
     report = (

@@ -136,6 +136,6 @@ def files():
     return sorted(SNIPPETS.rglob("*.md"))
 
 
-def load():
+def load_examples():
     """Return all examples, with the hash by which results know them: {name: Snippet}."""
     return {snippet.name: snippet for snippet in map(read, files())}

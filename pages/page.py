@@ -32,7 +32,8 @@ INDENTED = re.compile(
 )
 EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
 INCLUDE = re.compile(r'--8<-- "(.+\.txt)"\n')
-ROOMS = ROOT / "bench", ROOT / "breaks"  # from which mkdocs.yml lets a page include such a text
+# From these, mkdocs.yml lets a page include a text.
+ROOMS = ROOT / "bench", ROOT / "breaks", ROOT / "finder"
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
 MARKDOWN = MarkdownIt("commonmark").enable("table")

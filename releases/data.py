@@ -9,7 +9,7 @@ import json
 import re
 
 from checks import DOCS, ROOT
-from checks.snippets import load as snippets
+from checks.snippets import load_examples
 
 DATA = DOCS / "evidence/releases.json"
 REPLAY = "replay it with `python3 noxfile.py -s releases`"
@@ -32,10 +32,10 @@ def minor(release):
 RELEASES = sorted((r.stem for r in ROOT.glob("requirements/releases/*.txt")), key=version)
 
 
-def load(file=DATA, examples=None):
+def load_outcomes(file=DATA, examples=None):
     """Return the outcomes in `file` that are not stale: {(name, release): (kind, text)}."""
     stored = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    digests = {name: one.digest for name, one in (examples or snippets()).items()}
+    digests = {name: one.digest for name, one in (examples or load_examples()).items()}
     return {
         (name, release): (kind, text)
         for name, results in stored.items()

@@ -26,8 +26,8 @@ from pathlib import Path
 from checks import ROOT
 from checks.compare import same
 from checks.other_tensorflow import tensorflow
-from checks.snippets import load as snippets
-from releases.data import RELEASES, load, minor, save, version
+from checks.snippets import load_examples
+from releases.data import RELEASES, load_outcomes, minor, save, version
 
 SPACE = 3e9  # bytes: the largest environment and its downloads
 PLACES = "|".join(map(re.escape, (str(ROOT), tempfile.gettempdir(), str(Path.home()))))
@@ -128,14 +128,14 @@ def chosen(arguments):
 
 def main(arguments):
     """Replay or merge, print the counts of each release, and return what went wrong."""
-    examples = snippets()
+    examples = load_examples()
     digests = {name: snippet.digest for name, snippet in examples.items()}
     if arguments[:1] == ["--merge"]:
-        files = [load(Path(file)) for file in arguments[1:]]
+        files = [load_outcomes(Path(file)) for file in arguments[1:]]
         save({key: value for file in files for key, value in file.items()}, digests)
         return None
     check, again = "--check" in arguments, "--again" in arguments
-    outcomes, wrong = load(), []
+    outcomes, wrong = load_outcomes(), []
     for release in chosen([a for a in arguments if a not in ("--check", "--again")]):
         names = [n for n in examples if check or again or (n, release) not in outcomes]
         found, start = {}, time.monotonic()

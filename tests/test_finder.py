@@ -16,7 +16,7 @@ from finder.mapping import joined, schema
 from finder.rules import RULES
 from pages.calls import calls_by_key
 from pages.page import Page
-from releases.data import load, stated
+from releases.data import load_outcomes, stated
 
 FINDER = ROOT / "finder"
 SHAPES = sorted((ROOT / "tests/finder").glob("*.txt"))
@@ -62,7 +62,7 @@ DEEP = {
 }
 
 
-outcomes = functools.cache(load)
+outcomes = functools.cache(load_outcomes)
 
 
 @functools.cache

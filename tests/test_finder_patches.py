@@ -54,8 +54,8 @@ def test_patched_example_prints_what_it_printed(path, found):
 
 
 def test_many_examples_are_patched():
-    """A hunk is given where it can be."""
-    assert len(PATCHED) > 40
+    """A hunk is given where it can be, so the test above has something to run."""
+    assert len(PATCHED) > 30
 
 
 HUNK = """

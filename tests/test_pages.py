@@ -12,7 +12,7 @@ import pytest
 
 from checks import DOCS, ROOT, SNIPPETS, relative
 from checks.compare import TOKEN, same
-from checks.snippets import load, read
+from checks.snippets import load_examples, read
 from pages import calls, claims, errors
 from pages.page import Page
 from pages.parameters import nine_parameters
@@ -78,7 +78,7 @@ def test_prose_names_what_it_points_to(page):
 
 def test_stated_ranges_are_those_of_the_data():
     """Every marker of a range names an example whose results tell it."""
-    outcomes = releases.load()
+    outcomes = releases.load_outcomes()
     for page in Page.every():
         for marker in page.markers:
             if marker.word in ("since", "until", "on"):
@@ -361,7 +361,7 @@ def repeated_headings():
 def repeated_outputs():
     """Return what examples of two pages print alike, for each group of examples."""
     places, groups = {}, {}
-    for example in load().values():
+    for example in load_examples().values():
         text = " ".join(example.output.split())
         for start in range(len(text) - ALIKE + 1):
             places.setdefault(text[start : start + ALIKE], set()).add(example.name)

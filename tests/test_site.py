@@ -12,8 +12,7 @@ from checks import DOCS, SNIPPETS, relative
 from checks.snippets import files as snippet_files
 from checks.snippets import read
 from pages.page import Page
-from releases.data import RELEASES, minor
-from releases.data import load as outcomes
+from releases.data import RELEASES, load_outcomes, minor
 from tests.built import address_built
 from tests.visits import assert_accessible
 
@@ -179,7 +178,7 @@ def test_choosing_a_release_shows_what_differs_there(page, base_url, release):
     """As many examples as in the data, the address remembers the choice, and links lead to them."""
     kinds = [
         kind
-        for (name, r), (kind, _) in outcomes().items()
+        for (name, r), (kind, _) in load_outcomes().items()
         # An example for TensorFlow 1 says itself that it needs it.
         if r == release and (release.startswith("1.") or not name.endswith(".tf1.md"))
     ]

@@ -3,7 +3,7 @@
 from checks import SNIPPETS
 from checks.snippets import files
 from pages.page import Page
-from releases.data import RELEASES, REPLAY, load
+from releases.data import RELEASES, REPLAY, load_outcomes
 
 
 def test_every_example_is_embedded():
@@ -18,7 +18,7 @@ def test_every_example_is_embedded():
 
 def test_every_example_was_replayed():
     """No page shows what an older form of an example printed on another release."""
-    outcomes = load()
+    outcomes = load_outcomes()
     names = [str(path.relative_to(SNIPPETS)) for path in files()]
     stale = [n for n in names if any((n, release) not in outcomes for release in RELEASES)]
     assert not stale, f"Not replayed since they changed: {', '.join(stale)}; {REPLAY}"

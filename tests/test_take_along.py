@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 
 from checks import relative
 from checks.compare import same
-from checks.snippets import load
+from checks.snippets import load_examples
 from pages.page import Page
 from tests.built import SITE, address_built
 
@@ -76,7 +76,7 @@ def test_llms_txt_lists_every_page(folder):
 @pytest.mark.parametrize("source", WITH_EXAMPLES, ids=relative)
 def test_notebook_holds_the_examples_and_what_they_print(source, folder):
     """They ran one after the other in one process, as a reader runs them: the runner does so."""
-    notebook, examples = notebook_of(source, folder), load()
+    notebook, examples = notebook_of(source, folder), load_examples()
     nbformat.validate(notebook)
     shown = "\n".join(cell.source for cell in notebook.cells)
     embedded = [examples[name] for name in Page.read(source).names]

@@ -34,8 +34,8 @@ class Site:
         self.config, self.files, self.markdown = config, files, {}
         self.pages = {page.file.src_uri: page for page in nav.pages}
         self.parsed = {uri: Page.read(DOCS / uri) for uri in self.pages}
-        self.examples = snippets.load()
-        outcomes = self.outcomes = releases.load(examples=self.examples)
+        self.examples = snippets.load_examples()
+        outcomes = self.outcomes = releases.load_outcomes(examples=self.examples)
         self.replayed = {
             uri: outcomes_on(page, self.examples, outcomes) for uri, page in self.parsed.items()
         }
