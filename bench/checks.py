@@ -6,12 +6,15 @@ comparable, seconds are not. `nox -s bench` passes the command that verifies aft
 `nox -s bench -- --update` writes the ratios to the page on the method.
 """
 
+import os
+import platform
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 from checks import ROOT, SNIPPETS
@@ -58,6 +61,7 @@ def main():
         f"{len(light)} of {len(every)} examples: {times_the_floor(light):.2f} times the floor\n"
         f"100 of them:            {times_the_floor(hundred):.2f} times the floor\n"
     )
+    report += f"\n{os.cpu_count()} {platform.machine()} cores, TensorFlow {version('tensorflow')}\n"
     print(report, end="")
     if "--update" in sys.argv:
         Path(__file__).with_suffix(".txt").write_text(report, "utf-8")

@@ -74,7 +74,7 @@ class SnippetRunner(DefaultRunner):
         elif wrong and batch:  # a neighbour may be why; its reader has none
             wrong = next(faults(snippet, name, run(snippet.code, name)), "")
             if not wrong:
-                warnings.warn(f"{name} printed its output only in a second run, alone", stacklevel=1)
+                warnings.warn(f"{name} is right only in a process of its own", stacklevel=1)
         if wrong:
             raise AssertionError(wrong)
 
