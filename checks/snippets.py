@@ -18,13 +18,14 @@ FENCES = re.compile(
 )
 # What one of these sets stays set for the examples after it, or comes too late after others.
 SETTING = re.compile(
-    r"TF_USE_LEGACY_KERAS|^warnings\.|^os\.environ\[|^step = tf\.train\.get_or_create"
+    r"TF_USE_LEGACY_KERAS|^execute\.|^warnings\.|^os\.environ\[|^step = tf\.train\.get_or_create"
     r"|^with tf\.Session|\.(?:addFilter|addHandler|disable_(?:eager_execution|v2_\w+)"
     r"|enable_check_numerics|MultiWorkerMirroredStrategy|RegisterGradient|setLevel"
     r"|set_(?:floatx|global_policy|logical_device_configuration|seed|\w+_threads))\(",
     re.M,
 )
-COUNTED = re.compile(r"\b(?:pyfunc|adam)_\d")  # in what the process has made so far
+# An output that hangs on what the process has made or imported so far.
+COUNTED = re.compile(r"\b(?:pyfunc|adam)_\d|path=sgd/|module 'keras\.optimizers'")
 LABEL = re.compile(r"(?!\b(?:None|True|False|nan|inf)\b)\b[^\W\d_]{2,}|\S:( |$)")
 
 

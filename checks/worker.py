@@ -18,7 +18,7 @@ import traceback
 import warnings
 
 import tensorflow as tf
-from tensorflow.python.eager import context
+from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import ops
 
 FATAL = "(?:Check failed|Fatal Python).*\n"  # of what C++ and faulthandler say
@@ -33,6 +33,7 @@ def settings():
         "eager execution": (tf.executing_eagerly(), tf.config.functions_run_eagerly()),
         "the behaviour of TensorFlow 2": (tf.Tensor._USE_EQUALITY, v1.control_flow_v2_enabled()),
         "the configuration": context.context().config.SerializeToString(),
+        "TensorFlow itself": [*map(id, [*vars(execute).values(), *vars(tf.GradientTape).values()])],
         "the seed": (graph.seed, context.global_seed()),
         "the default graph": (graph.version, graph.get_collection("global_step")),
         "the registered gradients": sorted(gradients),

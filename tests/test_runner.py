@@ -11,6 +11,7 @@ STRAYS = {
     "eager execution": "tf.config.run_functions_eagerly(True)",
     "the behaviour of TensorFlow 2": "tf.compat.v1.disable_tensor_equality()",
     "the configuration": "tf.config.optimizer.set_jit(True)",
+    "TensorFlow itself": "tf.GradientTape.gradient = print",
     "the seed": "tf.random.set_seed(1)",
     "the default graph": "tf.compat.v1.train.get_or_create_global_step()",
     "the registered gradients": "tf.RegisterGradient('Mine')(print)",
