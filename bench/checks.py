@@ -60,7 +60,6 @@ def main():
     report = (
         f"{len(light)} of {len(every)} examples: {times_the_floor(light):.2f} times the floor\n"
         f"100 of them:            {times_the_floor(hundred):.2f} times the floor\n"
-        f"Measured on two cores, with TensorFlow {version('tensorflow')}\n"
     )
     report += f"\n{os.cpu_count()} {platform.machine()} cores, TensorFlow {version('tensorflow')}\n"
     print(report, end="")
