@@ -4,14 +4,13 @@ import html
 
 from mkdocs.exceptions import PluginError
 
-from releases.data import RELEASES, REPLAY, span
+from releases.data import RELEASES, REPLAY
 from releases.messages import forms
-from website.build import seen_from
-from website.render import rendered
+from website.render import rendered, seen_from
 
 
 def printed_by(name, site):
-    """Say which releases print what the example `name` shows, and what others print instead.
+    """Return which releases print what the example `name` shows, and what others print instead.
 
     Raises:
         PluginError: The example has not been replayed. The site is not built.
@@ -19,12 +18,10 @@ def printed_by(name, site):
     same, others = forms(name, site.outcomes, RELEASES)
     if not same:
         raise PluginError(f"There is no example {name}, or it has changed: {REPLAY}.")
-    lines = [f"Printed by TensorFlow {span(same)}."]
-    for text, on in others.items():
-        shown = html.escape(text).replace("](", "]&#40;")  # which is no link
-        said = "<br>".join(f"<code>{line}</code>" for line in shown.splitlines())
-        lines.append(f"TensorFlow {span(on)} prints {said}")
-    return "".join(f"<p>{line}</p>" for line in lines)
+    shown = {
+        html.escape(text).replace("](", "]&#40;"): on for text, on in others.items()
+    }  # no link
+    return rendered("forms.md", same=same, others=shown)
 
 
 def noted(markdown, page, site):
@@ -32,7 +29,7 @@ def noted(markdown, page, site):
     above = len(site.source(page).text) - len(markdown)
     for entry in reversed(site.entries.get(page.file.src_uri, ())):
         end = entry.section.span.end - above
-        note = f'<div class="forms">{printed_by(entry.names[0], site)}</div>'
+        note = printed_by(entry.names[0], site)
         markdown = f"{markdown[:end].rstrip()}\n\n{note}\n\n{markdown[end:]}"
     return markdown
 
@@ -45,9 +42,6 @@ def listed(page, site, which=""):
     """
     if not which:
         return rendered("errors.md", page=page, site=site)
-    links = {
-        f"{uri}#{one.anchor}": f"- [{one.title}]({seen_from(page, uri)}#{one.anchor})"
-        for uri, entries in site.entries.items()
-        for one in entries
-    }
-    return "\n".join(links[name] for name in page.meta[which])
+    every = ((uri, one) for uri, entries in site.entries.items() for one in entries)
+    titles = {f"{uri}#{one.anchor}": one.title for uri, one in every}
+    return "\n".join(f"- [{titles[it]}]({seen_from(page, it)})" for it in page.meta[which])

@@ -1,7 +1,6 @@
 """Finish a site that is built: its math font, its search, its archive."""
 
 import html
-import os
 import re
 import shutil
 import zipfile
@@ -46,10 +45,8 @@ def mend_search(folder):
     [worker] = folder.glob("assets/javascripts/workers/search.*.js")
     script = worker.read_text("utf-8")
     if script.count(AMBIGUOUS) != 1:
-        raise PluginError(
-            f"{worker.name} of the theme has changed: see whether lunr's fault is mended there, "
-            "and correct or delete mend_search in website/finish.py"
-        )
+        says = "has changed: correct mend_search, or delete it if lunr's fault is mended there"
+        raise PluginError(f"The theme's {worker.name} {says}")
     worker.write_text(script.replace(AMBIGUOUS, PLAIN), "utf-8")
 
 
@@ -64,10 +61,10 @@ def pack(folder):
 
 def finish(config):
     """Finish the site; OFFLINE=true packs it into FOLDER.zip, which ARCHIVE=FOLDER.zip offers."""
-    folder, archive = Path(config.site_dir), os.environ.get("ARCHIVE")
+    folder = Path(config.site_dir)
     write_math_font(folder)
     mend_search(folder)
     if OFFLINE in config.extra.get("polyfills", []):
         pack(folder)
-    elif archive:
-        shutil.copy(archive, folder)
+    elif config.extra["archive"]:
+        shutil.copy(config.extra["archive"], folder)

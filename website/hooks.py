@@ -1,27 +1,23 @@
 """What MkDocs calls at each step of a build, in this order; the one Site is in `config.extra`."""
 
-import os
-from pathlib import Path
-
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 from checks.snippets import MisshapenError
 from pages.history import day_changed
-from website import changes, errors, finish, layout, markers, matrix, notebooks, twins, verdicts
+from website import changes, downloads, errors, finish, layout
+from website import markers, matrix, notebooks, twins, verdicts
 from website.build import Site
-from website.downloads import finder_and_brython
 from website.render import spelled
 
 
 def on_config(config):
-    """Say where a page's source is, which archive there is, and how an archive is searched."""
+    """Say where a page's source is, and how an archive is searched."""
     if config.repo_url:  # without one, MkDocs would warn of such a setting
         config.edit_uri = "edit/main/docs/"
     if "polyfills" in config.extra:  # the offline plugin's is on another host
         config.extra["polyfills"] = [finish.OFFLINE]
-    config.extra["archive"] = Path(os.environ.get("ARCHIVE", "")).name
 
 
 def on_nav(nav, config, files):
@@ -32,8 +28,7 @@ def on_nav(nav, config, files):
     """
     try:
         config.extra["site"] = site = Site(config, files, nav)
-        made = finder_and_brython(config) | verdicts.verdicts_as_data(site)
-        made |= matrix.differences(site)
+        made = downloads.files_to_publish(site) | matrix.differences(site)
     except (MisshapenError, ValueError) as error:
         raise PluginError(str(error)) from None
     for path, content in made.items():

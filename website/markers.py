@@ -3,7 +3,6 @@
 Each word of MARKERS stands for a pure function: (page, site, *arguments) → text.
 """
 
-import inspect
 from functools import partial
 
 from jinja2 import UndefinedError
@@ -37,13 +36,11 @@ def counted(page, site, what):
     return str(counts[what])
 
 
+TEMPLATES = "cases", "legend", "parameters", "statements", "symptoms", "verdicts"
 MARKERS = {
-    word: partial(from_template, f"{word}.md")
-    for word in ("cases", "legend", "parameters", "statements", "symptoms", "verdicts")
-}
-MARKERS |= {word: partial(on_releases, word) for word in ("since", "until", "on")}
-MARKERS |= {word: partial(plots.picture, word) for word in plots.DRAW}
-MARKERS |= {
+    **{word: partial(from_template, f"{word}.md") for word in TEMPLATES},
+    **{word: partial(on_releases, word) for word in ("since", "until", "on")},
+    **{word: partial(plots.picture, word) for word in plots.DRAW},
     "became": verdicts.became,
     "bugs": bugs.known_bugs,
     "calls": verdicts.calls_of_all_pages,
@@ -73,7 +70,6 @@ def expanded(markdown, page, site, *, drawn=False):
             there_is = ", ".join(sorted(MARKERS))
             raise PluginError(f"{problem}nothing here is called {word}; there is {there_is}")
         try:
-            inspect.signature(MARKERS[word]).bind(page, site, *arguments)
             return expanded(MARKERS[word](page, site, *arguments), page, site)
         except (KeyError, UndefinedError) as error:
             raise PluginError(f"{problem}nothing here is called {error}") from error

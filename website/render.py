@@ -1,6 +1,7 @@
 """Fill templates, with what they may call."""
 
-import datetime
+import posixpath
+from datetime import date
 from pathlib import Path
 
 import jinja2
@@ -8,7 +9,6 @@ import jinja2
 from pages.calls import VERDICTS
 from pages.claims import home
 from releases.data import RELEASES, minor, span
-from website.build import seen_from
 
 
 def verdict_chip(verdict, words=""):
@@ -18,8 +18,12 @@ def verdict_chip(verdict, words=""):
 
 def spelled(day):
     """Write a day as readers do: 5 March 2026."""
-    day = datetime.date.fromisoformat(day)
-    return f"{day.day} {day:%B %Y}"
+    return f"{date.fromisoformat(day):%d %B %Y}".lstrip("0")
+
+
+def seen_from(page, path):
+    """Return the address of what is at `path`, below docs/, as links on `page` have it."""
+    return posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or ".")
 
 
 def full_title(page):

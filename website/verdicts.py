@@ -1,14 +1,12 @@
 """Write verdicts: a chip, the tables and the legend that show them, and what became of a name."""
 
-import json
-import posixpath
 import re
 from collections import Counter
+from urllib.parse import urljoin
 
 from pages.calls import VERDICTS, verdict_tables
 from pages.statements import POLARITY
-from website.build import seen_from
-from website.render import verdict_chip
+from website.render import seen_from, verdict_chip
 
 CELLS = re.compile(rf"^(\|[^|\n]+\| )({'|'.join(VERDICTS)})(?= \|)", re.M)
 DECIDING = re.compile(rf"^(?:<!-- (?:{'|'.join(POLARITY)}): .+ -->\s*)+", re.M)
@@ -66,23 +64,13 @@ def calls_of_all_pages(page, site):
     lines = []
     for uri, shown in site.pages.items():
 
-        def leads(found, uri=uri):
-            path = posixpath.join(posixpath.dirname(uri), found[1]) if found[1] else uri
-            return f"]({seen_from(page, posixpath.normpath(path))}{found[2] or ''})"
+        def link(found, uri=uri):
+            return f"]({seen_from(page, urljoin(uri, found[1]))})"
 
         if tables := verdict_tables(site.parsed[uri]):
             title = shown.parent.title if shown.is_index else shown.title
             lines += ["", f"## [{title}]({seen_from(page, uri)})"]
         for table in tables:
             rows = site.parsed[uri].text.split("\n")[table.line - 1 : table.rows[-1].line]
-            lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, "\n".join(rows))]
+            lines += ["", re.sub(r"\]\((?!https:)(.*?)\)", link, "\n".join(rows))]
     return "\n".join(lines)
-
-
-def verdicts_as_data(site):
-    """Return the files that offer the old calls and the parameters as data: {path: content}."""
-    fields = "of", "old", "verdict", "write", "page"
-    rows = [{field: getattr(call, field) for field in fields} for call in site.calls.values()]
-    nine = [one._asdict() for one in site.nine]
-    data = {"old-api/calls.json": rows, "parameters/parameters.json": nine}
-    return {p: json.dumps(d, indent=1, ensure_ascii=False) + "\n" for p, d in data.items()}
