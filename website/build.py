@@ -30,7 +30,7 @@ class Site:
             MisshapenError: A file below snippets/ is no example.
             ValueError: A page lacks its title, or a row of its tables what it needs.
         """
-        self.config, self.files, self.markdown = config, files, {}
+        self.config, self.files, self.nav, self.markdown = config, files, nav, {}
         self.pages = {page.file.src_uri: page for page in nav.pages}
         self.parsed = {uri: Page.read(DOCS / uri) for uri in self.pages}
         self.examples = snippets.load()

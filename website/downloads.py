@@ -5,9 +5,7 @@ imports is published: the whole is 5 MB.
 """
 
 import json
-import re
-from importlib.util import find_spec
-from pathlib import Path
+from importlib import resources
 
 from finder.bundle import bundle
 from finder.mapping import joined, schema
@@ -31,9 +29,9 @@ def files_to_publish(site):
     Raises:
         ValueError: Rules and the tables of the pages do not fit.
     """
-    data = Path(find_spec("brython").origin).parent / "data"
+    data = resources.files("brython") / "data"
     library = (data / "brython_stdlib.js").read_text("utf-8")
-    modules, _ = json.JSONDecoder().raw_decode(library, re.search(r"scripts = ", library).end())
+    modules, _ = json.JSONDecoder().raw_decode(library.partition("scripts = ")[2])
     wanted = {name: modules[name] for name in MODULES}
     shown = "of", "old", "verdict", "write", "page"
     calls = [{name: getattr(call, name) for name in shown} for call in site.calls.values()]

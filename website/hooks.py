@@ -6,9 +6,9 @@ from mkdocs.structure.files import File
 
 from checks.snippets import MisshapenError
 from pages.history import day_changed
-from website import changes, downloads, errors, finish, layout
-from website import markers, matrix, notebooks, twins, verdicts
+from website import changes, errors, finish, layout, markers, matrix, notebooks, twins, verdicts
 from website.build import Site
+from website.downloads import files_to_publish
 from website.render import spelled
 
 
@@ -17,7 +17,7 @@ def on_config(config):
     if config.repo_url:  # without one, MkDocs would warn of such a setting
         config.edit_uri = "edit/main/docs/"
     if "polyfills" in config.extra:  # the offline plugin's is on another host
-        config.extra["polyfills"] = [finish.OFFLINE]
+        config.extra["polyfills"] = ["assets/offline.js"]
 
 
 def on_nav(nav, config, files):
@@ -28,7 +28,7 @@ def on_nav(nav, config, files):
     """
     try:
         config.extra["site"] = site = Site(config, files, nav)
-        made = downloads.files_to_publish(site) | matrix.differences(site)
+        made = files_to_publish(site) | matrix.differences(site)
     except (MisshapenError, ValueError) as error:
         raise PluginError(str(error)) from None
     for path, content in made.items():
@@ -63,6 +63,5 @@ def on_page_content(html, page, config, files):
 @event_priority(-200)  # after the search index is written
 def on_post_build(config):
     """Write what readers take along, and finish the site; its archive holds all."""
-    twins.write_twins(config.extra["site"])
-    notebooks.write_notebooks(config.extra["site"])
-    finish.finish(config)
+    site = config.extra["site"]
+    finish.finish(config, twins.twins_and_lists(site) | notebooks.notebooks_of_examples(site))

@@ -15,13 +15,12 @@ from website.render import rendered
 # Names, punctuation, operators, white space and outputs have the colour of the text around them;
 # they are three of four elements.
 PLAIN = re.compile(r'<span class="(?:n|p|o|ow|w|go)">([^<]*)</span>')
+DROWNS_MESSAGES = re.compile(r'<div class="(?:language-python highlight|tabbed-labels)"')
 OUTPUT = re.compile(
     r'(<div class="language-output highlight"><pre>)<span></span><code>(.*?)</code>', re.S
 )
 LISTING = re.compile(
-    r'(?P<start><div class="language-(?!output)[^"]+")(?P<attributes>.*?)<pre><span></span>'
-    r"<code>(?P<code>.*?)</code></pre>",
-    re.S,
+    r'(<div class="language-(?!output)[^"]+")(.*?)<pre><span></span><code>(.*?)</code></pre>', re.S
 )
 FITS = 57  # columns: on a phone, and in one of two columns on a wide screen
 
@@ -31,9 +30,9 @@ def numbered_listing(numbers, listing):
 
     One that may be too wide can be reached, and so scrolled, by keys.
     """
-    lines = html.unescape(re.sub("<.*?>", "", listing["code"])).splitlines()
+    lines = html.unescape(re.sub("<.*?>", "", listing[3])).splitlines()
     wide, number = max(map(len, lines), default=0) > FITS, next(numbers)
-    return rendered("listing.md", lines=lines, wide=wide, number=number, **listing.groupdict())
+    return rendered("listing.md", lines=lines, wide=wide, number=number, parts=listing)
 
 
 def labelled(table):
@@ -54,8 +53,7 @@ def breakable(element):
 
 def laid_out(content):
     """Return a page's HTML as it is shown, with marks on what the search leaves out."""
-    for drowns_messages in ('<div class="language-python highlight"', '<div class="tabbed-labels"'):
-        content = content.replace(drowns_messages, f"{drowns_messages} data-search-exclude")
+    content = DROWNS_MESSAGES.sub(r"\g<0> data-search-exclude", content)
     content = re.sub(r"<table>.*?</table>", labelled, content, flags=re.S)
     content = re.sub(r"<(h[1-6]|t[dh])\b.*?</\1>", breakable, content, flags=re.S)
     content = OUTPUT.sub(r"\1<samp>\2</samp>", PLAIN.sub(r"\1", content))

@@ -6,7 +6,6 @@ EXECUTED names a folder where builds that follow each other find what the first 
 """
 
 import os
-import posixpath
 import re
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +25,7 @@ SETTING = re.compile(
     r"|enable_check_numerics|set_logical_device_configuration|MultiWorkerMirroredStrategy)\("
 )
 TENSORFLOW = version("tensorflow")
+SHOWN = str(Path(__file__).parent / "templates/notebook.md.j2")
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
@@ -45,9 +45,7 @@ def executed(page, config):
         "coalesce_streams": True,
     }
     exporter = MarkdownExporter(
-        config=Config({"ExecutePreprocessor": execute}),
-        template_file="notebook.md.j2",
-        extra_template_paths=[str(Path(__file__).parent / "templates")],
+        config=Config({"ExecutePreprocessor": execute}), template_file=SHOWN
     )
     try:
         if known and known.exists():
@@ -72,10 +70,9 @@ def has_notebook(page, site):
 
 def offers(page, site):
     """Return what readers can take along from a page, for its template."""
-    found = {"markdown": beside(page.file)}
-    if has_notebook(page, site) or page.file.src_uri.endswith(".ipynb"):  # mkdocs-jupyter copies it
-        found["notebook"] = beside(page.file, "ipynb")
-    return found
+    whole = page.file.src_uri.endswith(".ipynb")  # which mkdocs-jupyter copies
+    notebook = beside(page.file, "ipynb") if whole or has_notebook(page, site) else None
+    return {"markdown": beside(page.file), "notebook": notebook}
 
 
 def reason_for_no_cell(example):
@@ -114,9 +111,7 @@ def examples_as_notebook(page, site):
     return v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
 
 
-def write_notebooks(site):
-    """Write the notebooks beside their pages."""
-    for page in site.pages.values():
-        if has_notebook(page, site):
-            text = writes(examples_as_notebook(page, site)) + "\n"
-            Path(site.config.site_dir, beside(page.file, "ipynb")).write_text(text, "utf-8")
+def notebooks_of_examples(site):
+    """Return the notebooks beside their pages: {path: text}."""
+    pages = [page for page in site.pages.values() if has_notebook(page, site)]
+    return {beside(p.file, "ipynb"): writes(examples_as_notebook(p, site)) + "\n" for p in pages}

@@ -21,14 +21,13 @@ ACROSS = "x", "t", "step", "steps"
 SIDES = {"graph": "TF 1 graph", "tape": "TF 2 tape"}
 # The colours of plots.mplstyle stand for those of the page, which are other ones in the dark.
 INK = "#010101"
-COLOURS = {INK: "currentColor"} | {f"{INK[:-1]}{n + 1}": f"var(--curve-{n})" for n in (1, 2, 3)}
+CURVES = {"#010102": "var(--curve-1)", "#010103": "var(--curve-2)", "#010104": "var(--curve-3)"}
 # A style would hold for the whole page, as names would; the page knows its font and the size.
 UNUSED = re.compile(
     r"<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>|font-family: [^;]*;"
     r'| id="[A-Za-z2_.]+_\d+"| (?:width|height)="[\d.]+pt"',
     re.S,
 )
-STYLE = Path(__file__).parent / "templates/plots.mplstyle"
 
 
 def printed_rows(output, least):
@@ -65,8 +64,9 @@ def curves(figure, outputs, across=None):
     axes, labels, sides = figure.subplots(), {}, {}
     for place, (name, output) in enumerate(outputs.items()):
         drawn, below, x = lines_to_draw(name, output, across)
-        broad = len(outputs) > 1 and place == 0
-        width = {"linewidth": 9, "alpha": 0.35} if broad else {"linewidth": 2.5}
+        width = (
+            {"linewidth": 2.5} if place or len(outputs) == 1 else {"linewidth": 9, "alpha": 0.35}
+        )
         sides[side(name)] = Line2D([], [], color=INK, **width)
         for number, (label, y) in enumerate(drawn.items()):
             axes.plot(x, y, color=f"C{number}", **width)
@@ -114,12 +114,12 @@ def picture(kind, page, site, *names):
     draw, height = DRAW[kind]
     # The same names at each build, and other ones in each picture of a page.
     salt = {"svg.hashsalt": f"{kind} {names} {options}"}
-    with style.context([STYLE, salt]):
+    with style.context(["website.templates.plots", salt]):
         figure, file = Figure(figsize=(640 / 72, height / 72)), io.StringIO()
         says = draw(figure, outputs, **options)
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = UNUSED.sub("", file.getvalue()[file.getvalue().index("<svg") :])
-    for colour, shown in COLOURS.items():
+    for colour, shown in {INK: "currentColor", **CURVES}.items():
         svg = svg.replace(colour, shown)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1)
     # Its words are those of the outputs, which the search has.

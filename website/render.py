@@ -2,7 +2,6 @@
 
 import posixpath
 from datetime import date
-from pathlib import Path
 
 import jinja2
 
@@ -41,7 +40,7 @@ def stop(message):
 
 
 TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    loader=jinja2.PackageLoader("website"),
     autoescape=jinja2.select_autoescape(["html"]),
     trim_blocks=True,
     undefined=jinja2.StrictUndefined,

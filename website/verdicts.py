@@ -1,7 +1,6 @@
 """Write verdicts: a chip, the tables and the legend that show them, and what became of a name."""
 
 import re
-from collections import Counter
 from urllib.parse import urljoin
 
 from pages.calls import VERDICTS, verdict_tables
@@ -35,28 +34,10 @@ def parameter_chip(page, site, name):
     return verdict_chip(verdict, words and words[verdict])
 
 
-def became(page, site):
-    """Return the verdict of the parameters that `page` is about as the first word there.
-
-    Raises:
-        ValueError: It is about none, or their verdicts differ.
-    """
-    found = {one.verdict for one in site.nine if one.page == page.file.src_uri}
-    if len(found) != 1:
-        raise ValueError("the parameters of this page have no verdict, or more than one")
-    return f"**{found.pop().capitalize()}.**"
-
-
 def subtitle(page, site):
     """Return what stands in the navigation under a parameter's name: its verdict."""
-    fates = {one.page: one.verdict for one in site.nine}
-    return {"subtitle": page.meta.get("subtitle", fates.get(page.file.src_uri))}
-
-
-def tally(site):
-    """Write how many parameters have each verdict: 3 gone, 1 lost."""
-    counts = Counter(one.verdict for one in site.nine)
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    fates = {one.verdict: 0 for one in site.nine if one.page == page.file.src_uri}
+    return {"subtitle": ", ".join(fates)} if fates else {}
 
 
 def calls_of_all_pages(page, site):
