@@ -12,9 +12,7 @@ from releases.data import RELEASES, REPLAY, stated
 from releases.messages import forms
 from website.render import rendered, seen_from
 
-BUG = re.compile(
-    r"(?P<happens>.+): on <!-- on (?P<example>\S+) -->\. \*Instead:\* (?P<instead>.+)\.$", re.M
-)
+BUG = re.compile(r"(.+): on <!-- on (\S+) -->\. \*Instead:\* (.+)\.$", re.M)
 
 
 def noted(markdown, page, site):
@@ -58,8 +56,7 @@ def known_bugs(page, site):
     Raises:
         ValueError: A section does not begin with its line.
     """
-    sections = [section for section in site.source(page).sections if section.level == 3]
-    found = [(section, BUG.match(section.prose[0].text)) for section in sections]
+    found = [(s, BUG.match(s.prose[0].text)) for s in site.source(page).sections if s.level == 3]
     for section, bug in found:
         if not bug:
             says = "What happens: on <!-- on page/example.md -->. *Instead:* what to write."

@@ -45,8 +45,7 @@ def on_page_markdown(markdown, page, config, files):
     if day := day_changed(site.source(page), site.days):
         page.meta["changed"] = day, spelled(day)
     page.meta |= verdicts.subtitle(page, site) | notebooks.offers(page, site)
-    markdown = errors.noted(markdown, page, site)
-    markdown = verdicts.with_statement_chips(markdown, page, site)
+    markdown = verdicts.with_statement_chips(errors.noted(markdown, page, site), page, site)
     markdown = verdicts.with_verdict_chips(markers.expanded(markdown, page, site))
     if page.file.src_uri.endswith(".ipynb"):
         markdown = notebooks.executed(page, config)

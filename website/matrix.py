@@ -62,13 +62,11 @@ def with_strip(markdown, page, site):
     since = RELEASES[max(map(RELEASES.index, differ), default=-1) + 1 :]
     matrix = site.pages[PAGE].file.url_relative_to(page.file)
     strip = rendered("replayed.html", examples=found, since=since, matrix=matrix)
-    strip = f"\n\n{strip}\n\n"
-    return re.sub(r"\s*(?:^(?=## )|\Z)", lambda _: strip, markdown, count=1, flags=re.M)
+    return re.sub(r"\s*(^(?=## )|\Z)", lambda _: f"\n\n{strip}\n\n", markdown, count=1, flags=re.M)
 
 
 def anchored(html, page, site):
     """Return a page's HTML with an anchor for each example, where it stands first."""
     names = [embed.name for embed in site.source(page).embeds]
     ids = (f' id="{anchor(it)}"' if it not in names[:at] else "" for at, it in enumerate(names))
-    start = '<div class="language-python highlight"'
-    return re.sub(start, lambda found: found[0] + next(ids, ""), html)
+    return re.sub('<div class="language-python highlight"', lambda it: it[0] + next(ids, ""), html)

@@ -58,8 +58,7 @@ def executed(page, config):
     if known:
         known.write_text(markdown, "utf-8")
     del page.render  # mkdocs-jupyter's, and so MkDocs' own is left
-    ran = f"Executed on TensorFlow {TENSORFLOW} when this page was built."
-    strip = f'<p class="replayed" data-search-exclude>{ran}</p>'
+    strip = rendered("executed.md", version=TENSORFLOW)
     return re.sub(r"^# .*$", rf"\g<0>\n\n{strip}", markdown, count=1, flags=re.M)
 
 
@@ -95,8 +94,7 @@ def examples_as_notebook(page, site):
     for section in shown.sections:
         if section.level > 1:
             above = {level: text for level, text in above.items() if level < section.level}
-            heading = f"{'#' * section.level} {section.title}"
-            above[section.level] = PROSE.sub(r"\g<code>", heading)
+            above[section.level] = PROSE.sub(r"\g<code>", f"{'#' * section.level} {section.title}")
         for embed in section.embeds:
             example = site.examples[embed.name]
             texts, above = [*above.values()], {}
