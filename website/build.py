@@ -4,7 +4,6 @@
 """
 
 import json
-import posixpath
 
 from checks import DOCS, ROOT, snippets
 from pages import history
@@ -31,7 +30,7 @@ class Site:
             MisshapenError: A file below snippets/ is no example.
             ValueError: A page lacks its title, or a row of its tables what it needs.
         """
-        self.config, self.files, self.markdown = config, files, {}
+        self.config, self.files, self.nav, self.markdown = config, files, nav, {}
         self.pages = {page.file.src_uri: page for page in nav.pages}
         self.parsed = {uri: Page.read(DOCS / uri) for uri in self.pages}
         self.examples = snippets.load_examples()
@@ -39,8 +38,8 @@ class Site:
         self.replayed = {
             uri: outcomes_on(page, self.examples, outcomes) for uri, page in self.parsed.items()
         }
-        held = {page.uri: entries(page) for page in error_pages()}
-        self.entries = {uri: held[uri] for uri in self.pages if uri in held}
+        errors = error_pages()
+        self.entries = {u: entries(page) for u, page in self.parsed.items() if page in errors}
         self.statements = {u: s for u, page in self.parsed.items() if (s := statements(page))}
         self.calls, self.nine = calls_by_key(), nine_parameters()
         self.days = history.days_of_files()
@@ -51,8 +50,3 @@ class Site:
     def source(self, page):
         """Return the parts of a page, as its file has them, in the navigation or not."""
         return Page.read(DOCS / page.file.src_uri)
-
-
-def seen_from(page, path):
-    """Return the address of what is at `path`, below docs/, as links on `page` have it."""
-    return posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or ".")

@@ -29,8 +29,8 @@ def highlighted(markdown, page, site):
     for tabs in site.source(page).tabs:
         codes = [{line for e in tab.embeds for line in lines_of(e.name, site)} for tab in tabs]
         for place, tab in enumerate(tabs if len(tabs) > 1 else ()):
-            others = codes[1] if place == 0 else codes[0]
-            shown |= {embed: marked(embed.name, others, site) for embed in tab.embeds}
+            # The first is compared with the second, and each other one with the first.
+            shown |= {e: marked(e.name, codes[0 if place else 1], site) for e in tab.embeds}
     embeds = iter(site.source(page).embeds)  # in the same order as here
 
     def embedded(found):

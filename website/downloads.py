@@ -1,13 +1,11 @@
-"""Publish the finder of old gradient code, and what runs it in a browser.
+"""Publish the verdicts as data, the finder of old gradient code, and what runs it in a browser.
 
 Brython, a package, is Python in JavaScript. Of its standard library, only what the finder
 imports is published: the whole is 5 MB.
 """
 
 import json
-import re
-from importlib.util import find_spec
-from pathlib import Path
+from importlib import resources
 
 from finder.bundle import bundle
 from finder.mapping import joined, schema
@@ -20,20 +18,29 @@ MODULES = (
 ).split()
 
 
-def finder_and_brython(config):
-    """Return the finder, its mapping and Brython as files: {path: what it holds}.
+def as_json(data):
+    """Return data as a file holds it."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def files_to_publish(site):
+    """Return verdicts, the finder, its mapping and Brython as files: {path: what it holds}.
 
     Raises:
         ValueError: Rules and the tables of the pages do not fit.
     """
-    data = Path(find_spec("brython").origin).parent / "data"
+    data = resources.files("brython") / "data"
     library = (data / "brython_stdlib.js").read_text("utf-8")
-    modules, _ = json.JSONDecoder().raw_decode(library, re.search(r"scripts = ", library).end())
+    modules, _ = json.JSONDecoder().raw_decode(library.partition("scripts = ")[2])
     wanted = {name: modules[name] for name in MODULES}
+    shown = "of", "old", "verdict", "write", "page"
+    calls = [{name: getattr(call, name) for name in shown} for call in site.calls.values()]
     return {
-        "start/find_gradients.py": bundle(config.site_url or ""),
-        "start/rules.json": json.dumps(joined(), indent=1, ensure_ascii=False) + "\n",
-        "start/rules.schema.json": json.dumps(schema(), indent=1) + "\n",
+        "old-api/calls.json": as_json(calls),
+        "parameters/parameters.json": as_json([one._asdict() for one in site.nine]),
+        "start/find_gradients.py": bundle(site.config.site_url or ""),
+        "start/rules.json": as_json(joined()),
+        "start/rules.schema.json": as_json(schema()),
         "assets/brython.js": (data / "brython.js").read_text("utf-8"),
         "assets/brython-modules.js": "__BRYTHON__.use_VFS = true;\n"
         f"__BRYTHON__.update_VFS({json.dumps(wanted)});\n",

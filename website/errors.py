@@ -1,38 +1,38 @@
-"""Tell under each error which TensorFlow prints it, and list the errors of all pages."""
+"""Tell under each error which TensorFlow prints it, and list the errors and the known bugs.
+
+The section of a bug begins with a line that says what happens, where, and what to write instead.
+"""
 
 import html
+import re
 
 from mkdocs.exceptions import PluginError
 
-from releases.data import RELEASES, REPLAY, span
+from releases.data import RELEASES, REPLAY, stated
 from releases.messages import forms
-from website.build import seen_from
-from website.render import rendered
+from website.render import rendered, seen_from
+
+BUG = re.compile(r"(.+): on <!-- on (\S+) -->\. \*Instead:\* (.+)\.$", re.M)
 
 
-def printed_by(name, site):
-    """Say which releases print what the example `name` shows, and what others print instead.
+def noted(markdown, page, site):
+    """Return the Markdown of `page`, as its file has it, with a note under each of its errors.
+
+    The note says which releases print what the error's first example shows, and what others print.
 
     Raises:
         PluginError: The example has not been replayed. The site is not built.
     """
-    same, others = forms(name, site.outcomes, RELEASES)
-    if not same:
-        raise PluginError(f"There is no example {name}, or it has changed: {REPLAY}.")
-    lines = [f"Printed by TensorFlow {span(same)}."]
-    for text, on in others.items():
-        shown = html.escape(text).replace("](", "]&#40;")  # which is no link
-        said = "<br>".join(f"<code>{line}</code>" for line in shown.splitlines())
-        lines.append(f"TensorFlow {span(on)} prints {said}")
-    return "".join(f"<p>{line}</p>" for line in lines)
-
-
-def noted(markdown, page, site):
-    """Return the Markdown of `page`, as its file has it, with a note under each of its errors."""
     above = len(site.source(page).text) - len(markdown)
     for entry in reversed(site.entries.get(page.file.src_uri, ())):
         end = entry.section.span.end - above
-        note = f'<div class="forms">{printed_by(entry.names[0], site)}</div>'
+        name = entry.names[0]
+        same, others = forms(name, site.outcomes, RELEASES)
+        if not same:
+            raise PluginError(f"There is no example {name}, or it has changed: {REPLAY}.")
+        # In what others print, brackets are no link.
+        shown = {html.escape(text).replace("](", "]&#40;"): on for text, on in others.items()}
+        note = rendered("forms.md", same=same, others=shown)
         markdown = f"{markdown[:end].rstrip()}\n\n{note}\n\n{markdown[end:]}"
     return markdown
 
@@ -45,9 +45,32 @@ def listed(page, site, which=""):
     """
     if not which:
         return rendered("errors.md", page=page, site=site)
-    links = {
-        f"{uri}#{one.anchor}": f"- [{one.title}]({seen_from(page, uri)}#{one.anchor})"
-        for uri, entries in site.entries.items()
-        for one in entries
-    }
-    return "\n".join(links[name] for name in page.meta[which])
+    every = ((uri, one) for uri, entries in site.entries.items() for one in entries)
+    titles = {f"{uri}#{one.anchor}": one.title for uri, one in every}
+    return "\n".join(f"- [{titles[it]}]({seen_from(page, it)})" for it in page.meta[which])
+
+
+def known_bugs(page, site):
+    """Return the table of the bugs on `page`.
+
+    Raises:
+        ValueError: A section does not begin with its line.
+    """
+    found = [(s, BUG.match(s.prose[0].text)) for s in site.source(page).sections if s.level == 3]
+    for section, bug in found:
+        if not bug:
+            says = "What happens: on <!-- on page/example.md -->. *Instead:* what to write."
+            raise ValueError(f"“{section.title}” needs, right under it, a line like {says}")
+    return rendered("bugs.md", bugs=found)
+
+
+def how_to_reproduce(page, site, name):
+    """Return on which releases a report holds, and which example above it shows that.
+
+    Raises:
+        ValueError: The example does not stand under one heading of the page.
+    """
+    [names] = [section.names for section in site.source(page).sections if name in section.names]
+    which = ("first ", "second ", "third ")[names.index(name)] if len(names) > 1 else ""
+    versions = stated("on", name, site.outcomes)
+    return f"**Versions.** {versions}. **To reproduce.** The {which}example above."

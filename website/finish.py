@@ -1,7 +1,6 @@
 """Finish a site that is built: its math font, its search, its archive."""
 
 import html
-import os
 import re
 import shutil
 import zipfile
@@ -17,7 +16,6 @@ ITALIC = {0x210E, *range(0x1D434, 0x1D468)}  # browsers show single letters of a
 # lead to, run together. So 1 → 72 and 5 → 3 are taken for 1 → 7 and 2 → 53, and some first letters
 # find nothing at all: https://github.com/olivernn/lunr.js/issues/503
 AMBIGUOUS, PLAIN = "e=e+s+o.id}", 'e=e+s+o.id+","}'
-OFFLINE = "assets/offline.js"
 
 
 def write_math_font(folder):
@@ -46,10 +44,8 @@ def mend_search(folder):
     [worker] = folder.glob("assets/javascripts/workers/search.*.js")
     script = worker.read_text("utf-8")
     if script.count(AMBIGUOUS) != 1:
-        raise PluginError(
-            f"{worker.name} of the theme has changed: see whether lunr's fault is mended there, "
-            "and correct or delete mend_search in website/finish.py"
-        )
+        says = "has changed: correct mend_search, or delete it if lunr's fault is mended there"
+        raise PluginError(f"The theme's {worker.name} {says}")
     worker.write_text(script.replace(AMBIGUOUS, PLAIN), "utf-8")
 
 
@@ -62,12 +58,17 @@ def pack(folder):
             packed.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
 
 
-def finish(config):
-    """Finish the site; OFFLINE=true packs it into FOLDER.zip, which ARCHIVE=FOLDER.zip offers."""
-    folder, archive = Path(config.site_dir), os.environ.get("ARCHIVE")
+def finish(config, texts):
+    """Finish the site, and write `texts` into it by their paths.
+
+    OFFLINE=true packs it into FOLDER.zip, which ARCHIVE=FOLDER.zip offers.
+    """
+    folder = Path(config.site_dir)
+    for path, text in texts.items():
+        folder.joinpath(path).write_text(text, "utf-8")
     write_math_font(folder)
     mend_search(folder)
-    if OFFLINE in config.extra.get("polyfills", []):
+    if "polyfills" in config.extra:
         pack(folder)
-    elif archive:
-        shutil.copy(archive, folder)
+    elif config.extra["archive"]:
+        shutil.copy(config.extra["archive"], folder)

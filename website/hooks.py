@@ -1,8 +1,5 @@
 """What MkDocs calls at each step of a build, in this order; the one Site is in `config.extra`."""
 
-import os
-from pathlib import Path
-
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
@@ -11,17 +8,16 @@ from checks.snippets import MisshapenError
 from pages.history import day_changed
 from website import changes, errors, finish, layout, markers, matrix, notebooks, twins, verdicts
 from website.build import Site
-from website.downloads import finder_and_brython
+from website.downloads import files_to_publish
 from website.render import spelled
 
 
 def on_config(config):
-    """Say where a page's source is, which archive there is, and how an archive is searched."""
+    """Say where a page's source is, and how an archive is searched."""
     if config.repo_url:  # without one, MkDocs would warn of such a setting
         config.edit_uri = "edit/main/docs/"
     if "polyfills" in config.extra:  # the offline plugin's is on another host
-        config.extra["polyfills"] = [finish.OFFLINE]
-    config.extra["archive"] = Path(os.environ.get("ARCHIVE", "")).name
+        config.extra["polyfills"] = ["assets/offline.js"]
 
 
 def on_nav(nav, config, files):
@@ -32,8 +28,7 @@ def on_nav(nav, config, files):
     """
     try:
         config.extra["site"] = site = Site(config, files, nav)
-        made = finder_and_brython(config) | verdicts.verdicts_as_data(site)
-        made |= matrix.differences(site)
+        made = files_to_publish(site) | matrix.differences(site)
     except (MisshapenError, ValueError) as error:
         raise PluginError(str(error)) from None
     for path, content in made.items():
@@ -50,8 +45,7 @@ def on_page_markdown(markdown, page, config, files):
     if day := day_changed(site.source(page), site.days):
         page.meta["changed"] = day, spelled(day)
     page.meta |= verdicts.subtitle(page, site) | notebooks.offers(page, site)
-    markdown = errors.noted(markdown, page, site)
-    markdown = verdicts.with_statement_chips(markdown, page, site)
+    markdown = verdicts.with_statement_chips(errors.noted(markdown, page, site), page, site)
     markdown = verdicts.with_verdict_chips(markers.expanded(markdown, page, site))
     if page.file.src_uri.endswith(".ipynb"):
         markdown = notebooks.executed(page, config)
@@ -68,6 +62,5 @@ def on_page_content(html, page, config, files):
 @event_priority(-200)  # after the search index is written
 def on_post_build(config):
     """Write what readers take along, and finish the site; its archive holds all."""
-    twins.write_twins(config.extra["site"])
-    notebooks.write_notebooks(config.extra["site"])
-    finish.finish(config)
+    site = config.extra["site"]
+    finish.finish(config, twins.twins_and_lists(site) | notebooks.notebooks_of_examples(site))

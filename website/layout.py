@@ -10,22 +10,17 @@ import html
 import itertools
 import re
 
+from website.render import rendered
+
 # Names, punctuation, operators, white space and outputs have the colour of the text around them;
 # they are three of four elements.
 PLAIN = re.compile(r'<span class="(?:n|p|o|ow|w|go)">([^<]*)</span>')
+DROWNS_MESSAGES = re.compile(r'<div class="(?:language-python highlight|tabbed-labels)"')
 OUTPUT = re.compile(
     r'(<div class="language-output highlight"><pre>)<span></span><code>(.*?)</code>', re.S
 )
 LISTING = re.compile(
     r'(<div class="language-(?!output)[^"]+")(.*?)<pre><span></span><code>(.*?)</code></pre>', re.S
-)
-# The theme's script would add this button and tell whether a listing scrolls. But it asks each one
-# for its size, so that a browser lays out all of them at once. It asks a <code> right in a <pre>,
-# so a <span> stands between them.
-COPY = (
-    '<nav class="md-code__nav" role="none"><button class="md-code__button" '
-    'title="Copy to clipboard" data-clipboard-target="#listing-{} code" data-md-type="copy">'
-    "</button></nav>"
 )
 FITS = 57  # columns: on a phone, and in one of two columns on a wide screen
 
@@ -35,13 +30,9 @@ def numbered_listing(numbers, listing):
 
     One that may be too wide can be reached, and so scrolled, by keys.
     """
-    start, attributes, code = listing.groups()
-    number, lines = next(numbers), html.unescape(re.sub("<.*?>", "", code)).splitlines()
-    reached = ' tabindex="0"' if max(map(len, lines), default=0) > FITS else ""
-    return (
-        f'{start} style="--lines: {len(lines)}"{attributes}<pre id="listing-{number}">'
-        f"{COPY.format(number)}<span><code{reached}>{code}</code></span></pre>"
-    )
+    lines = html.unescape(re.sub("<.*?>", "", listing[3])).splitlines()
+    wide, number = max(map(len, lines), default=0) > FITS, next(numbers)
+    return rendered("listing.md", lines=lines, wide=wide, number=number, parts=listing)
 
 
 def labelled(table):
@@ -57,16 +48,12 @@ def breakable(element):
     def joints(name):
         return re.sub(r"(?<=\w)[._(](?=\w)", r"\g<0><wbr>", name[0])
 
-    def text(found):
-        return re.sub(r"[\w.(]{20,}", joints, found[0])
-
-    return re.sub(r">[^<]+", text, element[0])
+    return re.sub(r"[\w.(]{20,}(?![^<>]*>)", joints, element[0])
 
 
 def laid_out(content):
     """Return a page's HTML as it is shown, with marks on what the search leaves out."""
-    for drowns_messages in ('<div class="language-python highlight"', '<div class="tabbed-labels"'):
-        content = content.replace(drowns_messages, f"{drowns_messages} data-search-exclude")
+    content = DROWNS_MESSAGES.sub(r"\g<0> data-search-exclude", content)
     content = re.sub(r"<table>.*?</table>", labelled, content, flags=re.S)
     content = re.sub(r"<(h[1-6]|t[dh])\b.*?</\1>", breakable, content, flags=re.S)
     content = OUTPUT.sub(r"\1<samp>\2</samp>", PLAIN.sub(r"\1", content))

@@ -3,7 +3,7 @@
 Each word of MARKERS stands for a pure function: (page, site, *arguments) → text.
 """
 
-import inspect
+from collections import Counter
 from functools import partial
 
 from jinja2 import UndefinedError
@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 
 from pages.page import MARKER
 from releases.data import RELEASES, StaleError, stated
-from website import bugs, errors, matrix, plots, verdicts
+from website import errors, matrix, plots, verdicts
 from website.render import rendered
 
 
@@ -27,31 +27,28 @@ def on_releases(word, page, site, name):
 
 def counted(page, site, what):
     """Return how many examples, errors, releases and so on there are."""
+    fates = Counter(one.verdict for one in site.nine).most_common()
     counts = {
         "calls": len(site.calls),
         "errors": sum(map(len, site.entries.values())),
         "examples": len(site.examples),
         "releases": len(RELEASES),
-        "verdicts": verdicts.tally(site),
+        "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in fates),
     }
     return str(counts[what])
 
 
+TEMPLATES = "became cases history legend parameters statements symptoms verdicts".split()
 MARKERS = {
-    word: partial(from_template, f"{word}.md")
-    for word in ("cases", "legend", "parameters", "statements", "symptoms", "verdicts")
-}
-MARKERS |= {word: partial(on_releases, word) for word in ("since", "until", "on")}
-MARKERS |= {word: partial(plots.picture, word) for word in plots.DRAW}
-MARKERS |= {
-    "became": verdicts.became,
-    "bugs": bugs.known_bugs,
+    **{word: partial(from_template, f"{word}.md") for word in TEMPLATES},
+    **{word: partial(on_releases, word) for word in ("since", "until", "on")},
+    **{word: partial(plots.picture, word) for word in plots.DRAW},
+    "bugs": errors.known_bugs,
     "calls": verdicts.calls_of_all_pages,
     "count": counted,
     "errors": errors.listed,
-    "history": partial(from_template, "news.md"),
     "releases": matrix.choice_or_matrix,
-    "reproduce": bugs.how_to_reproduce,
+    "reproduce": errors.how_to_reproduce,
     "verdict": verdicts.parameter_chip,
 }
 DRAWN = {"releases", *plots.DRAW}  # for those who see the page, not for its Markdown
@@ -73,7 +70,6 @@ def expanded(markdown, page, site, *, drawn=False):
             there_is = ", ".join(sorted(MARKERS))
             raise PluginError(f"{problem}nothing here is called {word}; there is {there_is}")
         try:
-            inspect.signature(MARKERS[word]).bind(page, site, *arguments)
             return expanded(MARKERS[word](page, site, *arguments), page, site)
         except (KeyError, UndefinedError) as error:
             raise PluginError(f"{problem}nothing here is called {error}") from error

@@ -36,13 +36,13 @@ def differences(site):
         for note in one.notes:
             # That an example for TensorFlow 1 needs it is said once, by its page.
             on = [minor(r) for r in note.releases if not one.old or r.startswith("1.")]
-            says = {"on": on, "html": str(words.note(address, one, note))}
-            notes.append({"page": full_title(page), "anchor": one.anchor, **says})
+            says = words.note(address, one, note)
+            notes.append({"page": full_title(page), "anchor": one.anchor, "on": on, "html": says})
     summaries = {}
     for release in RELEASES:
         kinds = [o.kinds[release] for o in everything if not o.old or release.startswith("1.")]
-        says = words.summary(minor(release), kinds, len(everything) - len(kinds))
-        summaries[minor(release)] = str(says)
+        name, old = minor(release), len(everything) - len(kinds)
+        summaries[name] = words.summary(name, kinds, old)
     data = json.dumps({"summaries": summaries, "notes": notes}, ensure_ascii=False)
     return {"evidence/differs.js": f"var differs = {data};\n"}
 
@@ -62,14 +62,11 @@ def with_strip(markdown, page, site):
     since = RELEASES[max(map(RELEASES.index, differ), default=-1) + 1 :]
     matrix = site.pages[PAGE].file.url_relative_to(page.file)
     strip = rendered("replayed.html", examples=found, since=since, matrix=matrix)
-    lead, *rest = re.split(r"^(?=## )", markdown, maxsplit=1, flags=re.M)
-    return f"{lead.rstrip()}\n\n{strip}\n\n{''.join(rest)}"
+    return re.sub(r"\s*(^(?=## )|\Z)", lambda _: f"\n\n{strip}\n\n", markdown, count=1, flags=re.M)
 
 
 def anchored(html, page, site):
     """Return a page's HTML with an anchor for each example, where it stands first."""
     names = [embed.name for embed in site.source(page).embeds]
-    first = [name not in names[:place] for place, name in enumerate(names)]
-    ids = (f' id="{anchor(name)}"' if new else "" for name, new in zip(names, first, strict=True))
-    start = '<div class="language-python highlight"'
-    return re.sub(start, lambda found: found[0] + next(ids, ""), html)
+    ids = (f' id="{anchor(it)}"' if it not in names[:at] else "" for at, it in enumerate(names))
+    return re.sub('<div class="language-python highlight"', lambda it: it[0] + next(ids, ""), html)

@@ -5,50 +5,23 @@ does, with 590 KB of styles, requests to other hosts, and links that nobody chec
 EXECUTED names a folder where builds that follow each other find what the first one executed.
 """
 
-import itertools
 import os
-import posixpath
 import re
 from importlib.metadata import version
 from pathlib import Path
 
-import nbformat
 from mkdocs.exceptions import PluginError
 from nbclient.exceptions import CellExecutionError
 from nbconvert import MarkdownExporter
-from nbformat import v4
+from nbformat import v4, writes
 from traitlets.config import Config
 
+from website.render import rendered
 from website.twins import PROSE, beside
 
 TENSORFLOW = version("tensorflow")
+SHOWN = str(Path(__file__).parent / "templates/notebook.md.j2")
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
-
-
-def exported(page, config):
-    """Return the Markdown of a notebook that was executed now, or just before."""
-    folder = os.environ.get("EXECUTED")
-    known = folder and Path(folder, page.file.name).with_suffix(".md")
-    if known and known.exists():
-        return known.read_text("utf-8")
-    options = config.plugins["mkdocs-jupyter"].config
-    execute = {
-        "enabled": options["execute"],
-        "allow_errors": options["allow_errors"],
-        # What TensorFlow's C++ says at start-up belongs to the terminal; warnings stay on the page.
-        "extra_arguments": ["--IPKernelApp.capture_fd_output=False"],
-        # How the kernel cuts what a cell prints into pieces depends on how busy the machine is.
-        "coalesce_streams": True,
-    }
-    exporter = MarkdownExporter(
-        config=Config({"ExecutePreprocessor": execute}),
-        template_file="notebook.md.j2",
-        extra_template_paths=[str(Path(__file__).parent / "templates")],
-    )
-    markdown, _ = exporter.from_filename(page.file.abs_src_path)
-    if known:
-        known.write_text(markdown, "utf-8")
-    return markdown
 
 
 def executed(page, config):
@@ -57,16 +30,30 @@ def executed(page, config):
     Raises:
         PluginError: A cell failed. The site is not built.
     """
+    folder = os.environ.get("EXECUTED")
+    known = folder and Path(folder, page.file.name).with_suffix(".md")
+    execute = {
+        "enabled": config.plugins["mkdocs-jupyter"].config["execute"],
+        # What TensorFlow's C++ says at start-up belongs to the terminal; warnings stay on the page.
+        "extra_arguments": ["--IPKernelApp.capture_fd_output=False"],
+        # How the kernel cuts what a cell prints into pieces depends on how busy the machine is.
+        "coalesce_streams": True,
+    }
+    exporter = MarkdownExporter(
+        config=Config({"ExecutePreprocessor": execute}), template_file=SHOWN
+    )
     try:
-        markdown = exported(page, config)
+        if known and known.exists():
+            markdown = known.read_text("utf-8")
+        else:
+            markdown, _ = exporter.from_filename(page.file.abs_src_path)
     except CellExecutionError as error:
-        raise PluginError(
-            f"docs/{page.file.src_uri} fails: mend the cell, or what the text says, and run "
-            f"`python3 noxfile.py -s docs`.\n{error}"
-        ) from None
-    page.render = type(page).render.__get__(page)  # not that of mkdocs-jupyter
-    ran = f"Executed on TensorFlow {TENSORFLOW} when this page was built."
-    strip = f'<p class="replayed" data-search-exclude>{ran}</p>'
+        says = "fails: mend the cell, or what the text says, and run `python3 noxfile.py -s docs`"
+        raise PluginError(f"docs/{page.file.src_uri} {says}.\n{error}") from None
+    if known:
+        known.write_text(markdown, "utf-8")
+    del page.render  # mkdocs-jupyter's, and so MkDocs' own is left
+    strip = rendered("executed.md", version=TENSORFLOW)
     return re.sub(r"^# .*$", rf"\g<0>\n\n{strip}", markdown, count=1, flags=re.M)
 
 
@@ -77,10 +64,9 @@ def has_notebook(page, site):
 
 def offers(page, site):
     """Return what readers can take along from a page, for its template."""
-    found = {"markdown": beside(page.file)}
-    if has_notebook(page, site) or page.file.src_uri.endswith(".ipynb"):  # mkdocs-jupyter copies it
-        found["notebook"] = beside(page.file, "ipynb")
-    return found
+    whole = page.file.src_uri.endswith(".ipynb")  # which mkdocs-jupyter copies
+    notebook = beside(page.file, "ipynb") if whole or has_notebook(page, site) else None
+    return {"markdown": beside(page.file), "notebook": notebook}
 
 
 def reason_for_no_cell(example):
@@ -97,21 +83,16 @@ def reason_for_no_cell(example):
 def examples_as_notebook(page, site):
     """Return the examples of a page as a notebook without outputs."""
     shown, cells = site.source(page), []
-    html = page.canonical_url or posixpath.basename(page.file.dest_uri)
-    about = (
-        f"The examples of [this page]({html}), each with what TensorFlow {TENSORFLOW} prints, "
-        "or 1.15.5 where only TensorFlow 1 runs it."
-    )
-    above = {1: [f"# {shown.title}", about]}  # the headings that no cell has yet, by their levels
+    # What no cell has yet: the headings, by their levels.
+    above = {1: rendered("examples.md", page=page, shown=shown, version=TENSORFLOW)}
     first_in_tab = {tab.embeds[0] for tabs in shown.tabs for tab in tabs if tab.embeds}
     for section in shown.sections:
         if section.level > 1:
-            heading = PROSE.sub(r"\g<code>", f"{'#' * section.level} {section.title}")
-            above = {level: texts for level, texts in above.items() if level < section.level}
-            above[section.level] = [heading]
+            above = {level: text for level, text in above.items() if level < section.level}
+            above[section.level] = PROSE.sub(r"\g<code>", f"{'#' * section.level} {section.title}")
         for embed in section.embeds:
             example = site.examples[embed.name]
-            texts, above = [*itertools.chain(*above.values())], {}
+            texts, above = [*above.values()], {}
             texts += [f"**{embed.tab}**"] if embed in first_in_tab else []
             if reason := reason_for_no_cell(example):
                 texts += [reason, f"```python\n{example.code}```"]
@@ -123,9 +104,7 @@ def examples_as_notebook(page, site):
     return v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
 
 
-def write_notebooks(site):
-    """Write the notebooks beside their pages."""
-    for page in site.pages.values():
-        if has_notebook(page, site):
-            text = nbformat.writes(examples_as_notebook(page, site)) + "\n"
-            Path(site.config.site_dir, beside(page.file, "ipynb")).write_text(text, "utf-8")
+def notebooks_of_examples(site):
+    """Return the notebooks beside their pages: {path: text}."""
+    pages = [page for page in site.pages.values() if has_notebook(page, site)]
+    return {beside(p.file, "ipynb"): writes(examples_as_notebook(p, site)) + "\n" for p in pages}

@@ -8,7 +8,6 @@ more, such as `loss: 2.1 1.7 …`, over the line `x:`, `t:` or `step:`, or `over
 
 import html
 import io
-import itertools
 import re
 from pathlib import Path
 
@@ -20,15 +19,15 @@ NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
 ROW = re.compile(rf"^(?:(?P<label>[^:\n]*):)? *(?P<numbers>{NUMBER}(?: +{NUMBER})+) *$", re.M)
 ACROSS = "x", "t", "step", "steps"
 SIDES = {"graph": "TF 1 graph", "tape": "TF 2 tape"}
-INK = "#010101"  # stands for the colour of the text, which is another one in the dark
-SHADES = ("#010102", "var(--curve-1)"), ("#010103", "var(--curve-2)"), ("#010104", "var(--curve-3)")
+# The colours of plots.mplstyle stand for those of the page, which are other ones in the dark.
+INK = "#010101"
+CURVES = {"#010102": "var(--curve-1)", "#010103": "var(--curve-2)", "#010104": "var(--curve-3)"}
 # A style would hold for the whole page, as names would; the page knows its font and the size.
 UNUSED = re.compile(
     r"<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>|font-family: [^;]*;"
     r'| id="[A-Za-z2_.]+_\d+"| (?:width|height)="[\d.]+pt"',
     re.S,
 )
-STYLE = Path(__file__).parent / "templates/plots.mplstyle"
 
 
 def printed_rows(output, least):
@@ -54,10 +53,10 @@ def lines_to_draw(name, output, across):
     return drawn, below, x
 
 
-def side(name):
+def side(name, sides=SIDES):
     """Return what readers see of an example's name."""
-    stem = name.split("/")[-1].removesuffix(".md")
-    return SIDES.get(stem, stem.replace("_", " "))
+    stem = Path(name).stem
+    return sides.get(stem, stem.replace("_", " "))
 
 
 def curves(figure, outputs, across=None):
@@ -65,12 +64,13 @@ def curves(figure, outputs, across=None):
     axes, labels, sides = figure.subplots(), {}, {}
     for place, (name, output) in enumerate(outputs.items()):
         drawn, below, x = lines_to_draw(name, output, across)
-        broad = len(outputs) > 1 and place == 0
-        width = {"linewidth": 9, "alpha": 0.35} if broad else {"linewidth": 2.5}
+        width = (
+            {"linewidth": 2.5} if place or len(outputs) == 1 else {"linewidth": 9, "alpha": 0.35}
+        )
         sides[side(name)] = Line2D([], [], color=INK, **width)
-        for (shade, _), (label, y) in zip(itertools.cycle(SHADES), drawn.items(), strict=False):
-            axes.plot(x, y, color=shade, **width)
-            labels[label] = Line2D([], [], color=shade, linewidth=6)
+        for number, (label, y) in enumerate(drawn.items()):
+            axes.plot(x, y, color=f"C{number}", **width)
+            labels[label] = Line2D([], [], color=f"C{number}", linewidth=6)
         axes.set_xlabel(below or "")
     handles = labels | (sides if len(outputs) > 1 else {})
     axes.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1, 1))
@@ -91,9 +91,8 @@ def cells(figure, outputs):
             raise ValueError(f"{name} prints no three rows of equally many numbers")
         axes.pcolormesh(rows, cmap="viridis", edgecolors="face")
         axes.invert_yaxis()
-        axes.set_aspect("equal")
+        axes.set(aspect="equal", title=side(name, {}))
         axes.set_axis_off()
-        axes.set_title(name.split("/")[-1].removesuffix(".md").replace("_", " "))
     titles = ", ".join(axes.get_title() for axes in figure.axes)
     return f"The printed numbers as cells, the larger the lighter: {titles}"
 
@@ -115,14 +114,13 @@ def picture(kind, page, site, *names):
     draw, height = DRAW[kind]
     # The same names at each build, and other ones in each picture of a page.
     salt = {"svg.hashsalt": f"{kind} {names} {options}"}
-    with style.context([STYLE, salt]):
+    with style.context(["website.templates.plots", salt]):
         figure, file = Figure(figsize=(640 / 72, height / 72)), io.StringIO()
         says = draw(figure, outputs, **options)
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    svg = file.getvalue()
-    svg = UNUSED.sub("", svg[svg.index("<svg") :])
-    for shade, colour in ((INK, "currentColor"), *SHADES):
-        svg = svg.replace(shade, colour)
+    svg = UNUSED.sub("", file.getvalue()[file.getvalue().index("<svg") :])
+    for colour, shown in {INK: "currentColor", **CURVES}.items():
+        svg = svg.replace(colour, shown)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1)
     # Its words are those of the outputs, which the search has.
     return f"<figure data-search-exclude>{' '.join(svg.split())}</figure>"

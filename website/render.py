@@ -1,14 +1,13 @@
 """Fill templates, with what they may call."""
 
-import datetime
-from pathlib import Path
+import posixpath
+from datetime import date
 
 import jinja2
 
 from pages.calls import VERDICTS
 from pages.claims import home
 from releases.data import RELEASES, minor, span
-from website.build import seen_from
 
 
 def verdict_chip(verdict, words=""):
@@ -18,8 +17,12 @@ def verdict_chip(verdict, words=""):
 
 def spelled(day):
     """Write a day as readers do: 5 March 2026."""
-    day = datetime.date.fromisoformat(day)
-    return f"{day.day} {day:%B %Y}"
+    return f"{date.fromisoformat(day):%d %B %Y}".lstrip("0")
+
+
+def seen_from(page, path):
+    """Return the address of what is at `path`, below docs/, as links on `page` have it."""
+    return posixpath.relpath(path, posixpath.dirname(page.file.src_uri) or ".")
 
 
 def full_title(page):
@@ -37,7 +40,7 @@ def stop(message):
 
 
 TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    loader=jinja2.PackageLoader("website"),
     autoescape=jinja2.select_autoescape(["html"]),
     trim_blocks=True,
     undefined=jinja2.StrictUndefined,

@@ -6,7 +6,7 @@ It stands beside the page, and `llms.txt` lists it, as https://llmstxt.org propo
 import posixpath
 import re
 import textwrap
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from checks import ROOT
 from website.render import rendered
@@ -25,9 +25,8 @@ PROSE = re.compile(
 
 def beside(file, ending="md"):
     """Return the address of the Markdown beside the page of `file`, or of its notebook."""
-    name = posixpath.splitext(posixpath.basename(file.dest_uri))[0]
-    name = name if ending == "md" else file.name
-    return posixpath.join(posixpath.dirname(file.dest_uri), f"{name}.{ending}")
+    name = file.name if ending == "ipynb" else PurePosixPath(file.dest_uri).stem
+    return str(PurePosixPath(file.dest_uri).with_name(f"{name}.{ending}"))
 
 
 def taken_from(base, address, site):
@@ -65,15 +64,11 @@ def twin(page, site, base):
     return text.replace("\n", f"\n\n[Read this as a web page]({html})\n", 1) + "\n"
 
 
-def write_twins(site):
-    """Write each page as Markdown, the list of them, and one file with all."""
-    folder, parts = Path(site.config.site_dir), {}
-    for page in site.pages.values():
+def twins_and_lists(site):
+    """Return each page as Markdown, the list of them, and one file with all: {path: text}."""
+    pages, texts = site.pages.values(), {}
+    for page in pages:
         address = beside(page.file)
-        folder.joinpath(address).write_text(twin(page, site, posixpath.dirname(address)), "utf-8")
-        part = page.ancestors[-1].title if page.ancestors else page.title
-        parts.setdefault(part, []).append((page, taken_from("", address, site)))
-    index = rendered("llms.txt", site=site, parts=parts, taken_from=taken_from) + "\n"
-    folder.joinpath("llms.txt").write_text(index, "utf-8")
-    whole = "\n".join(twin(page, site, "") for page in site.pages.values())
-    folder.joinpath("llms-full.txt").write_text(whole, "utf-8")
+        texts[address] = twin(page, site, posixpath.dirname(address))
+    texts["llms.txt"] = rendered("llms.txt", site=site, taken_from=taken_from) + "\n"
+    return texts | {"llms-full.txt": "\n".join(twin(page, site, "") for page in pages)}

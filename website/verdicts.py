@@ -1,14 +1,11 @@
 """Write verdicts: a chip, the tables and the legend that show them, and what became of a name."""
 
-import json
-import posixpath
 import re
-from collections import Counter
+from urllib.parse import urljoin
 
 from pages.calls import VERDICTS, verdict_tables
 from pages.statements import POLARITY
-from website.build import seen_from
-from website.render import verdict_chip
+from website.render import seen_from, verdict_chip
 
 CELLS = re.compile(rf"^(\|[^|\n]+\| )({'|'.join(VERDICTS)})(?= \|)", re.M)
 DECIDING = re.compile(rf"^(?:<!-- (?:{'|'.join(POLARITY)}): .+ -->\s*)+", re.M)
@@ -37,28 +34,10 @@ def parameter_chip(page, site, name):
     return verdict_chip(verdict, words and words[verdict])
 
 
-def became(page, site):
-    """Return the verdict of the parameters that `page` is about as the first word there.
-
-    Raises:
-        ValueError: It is about none, or their verdicts differ.
-    """
-    found = {one.verdict for one in site.nine if one.page == page.file.src_uri}
-    if len(found) != 1:
-        raise ValueError("the parameters of this page have no verdict, or more than one")
-    return f"**{found.pop().capitalize()}.**"
-
-
 def subtitle(page, site):
     """Return what stands in the navigation under a parameter's name: its verdict."""
-    fates = {one.page: one.verdict for one in site.nine}
-    return {"subtitle": page.meta.get("subtitle", fates.get(page.file.src_uri))}
-
-
-def tally(site):
-    """Write how many parameters have each verdict: 3 gone, 1 lost."""
-    counts = Counter(one.verdict for one in site.nine)
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    fates = {one.verdict: 0 for one in site.nine if one.page == page.file.src_uri}
+    return {"subtitle": ", ".join(fates)} if fates else {}
 
 
 def calls_of_all_pages(page, site):
@@ -66,23 +45,13 @@ def calls_of_all_pages(page, site):
     lines = []
     for uri, shown in site.pages.items():
 
-        def leads(found, uri=uri):
-            path = posixpath.join(posixpath.dirname(uri), found[1]) if found[1] else uri
-            return f"]({seen_from(page, posixpath.normpath(path))}{found[2] or ''})"
+        def link(found, uri=uri):
+            return f"]({seen_from(page, urljoin(uri, found[1]))})"
 
         if tables := verdict_tables(site.parsed[uri]):
             title = shown.parent.title if shown.is_index else shown.title
             lines += ["", f"## [{title}]({seen_from(page, uri)})"]
         for table in tables:
             rows = site.parsed[uri].text.split("\n")[table.line - 1 : table.rows[-1].line]
-            lines += ["", re.sub(r"\]\((?!https:)([^)#]*)(#[^)]*)?\)", leads, "\n".join(rows))]
+            lines += ["", re.sub(r"\]\((?!https:)(.*?)\)", link, "\n".join(rows))]
     return "\n".join(lines)
-
-
-def verdicts_as_data(site):
-    """Return the files that offer the old calls and the parameters as data: {path: content}."""
-    fields = "of", "old", "verdict", "write", "page"
-    rows = [{field: getattr(call, field) for field in fields} for call in site.calls.values()]
-    nine = [one._asdict() for one in site.nine]
-    data = {"old-api/calls.json": rows, "parameters/parameters.json": nine}
-    return {p: json.dumps(d, indent=1, ensure_ascii=False) + "\n" for p, d in data.items()}
