@@ -10,7 +10,7 @@ calls a result must be printed, and so must a block of text.
 import re
 from typing import NamedTuple
 
-from pages.page import MARKDOWN, Page, Section
+from pages.page import MARKDOWN, Page
 
 NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
 ROW = rf"{NUMBER}(?:(?:[\s.,&\\()\[\]]+| and ){NUMBER})*"
@@ -35,13 +35,6 @@ class Claim(NamedTuple):
     line: int
     result: bool
     links: list
-
-
-class Home(NamedTuple):
-    """Where readers find an example: the address of a page below docs/, and the section."""
-
-    uri: str
-    section: Section
 
 
 def claims_in(tokens, line, links):
@@ -92,8 +85,7 @@ def section_at(page, href):
     file = (page.file.parent / path).resolve() if path else page.file
     if file.suffix not in (".md", ".ipynb") or not file.is_file():
         return None
-    found = Page.read(file).sections if path else page.sections
-    return next((s for s in found if not anchor or s.anchor == anchor), None)
+    return next((s for s in Page.read(file).sections if anchor in ("", s.anchor)), None)
 
 
 def unsupported_claims(page):
@@ -114,14 +106,14 @@ def unsupported_claims(page):
 
 
 def home(name):
-    """Return where readers find the example `name`.
+    """Return where readers find the example `name`: a section.
 
     Of several pages, it is the one whose path the example's folder has.
 
     Raises:
         KeyError: No page embeds it.
     """
-    found = [Home(page.uri, s) for page in Page.every() for s in page.sections if name in s.names]
+    found = [s for page in Page.every() for s in page.sections if name in s.names]
     if not found:
         raise KeyError(name)
     own = name.rpartition("/")[0]

@@ -38,32 +38,26 @@ def days_of_files(folder=ROOT):
     if git_says(folder, "rev-parse", "--is-shallow-repository") != "false\n":
         return {}
     days, day = {}, None
-    log = ["log", "--reverse", "--find-renames", "--relative", "--name-status", "--format=@%cs"]
+    log = ["log", "--reverse", "--find-renames", "--relative", "--name-status", "--format=%cs"]
     for line in git_says(folder, *log, "--", "docs", "snippets").splitlines():
-        if line.startswith("@"):
-            day = line[1:]
-        elif line:
-            kind, path, *renamed = line.split("\t")
-            before = days.pop(path, Days(day, day))
+        kind, *paths = line.split("\t")
+        if paths:
+            before = days.pop(paths[0], Days(day, day))
             if kind != "D":
-                days[renamed[0] if renamed else path] = before._replace(changed=day)
+                days[paths[-1]] = before._replace(changed=day)
+        else:
+            day = line or day
     return days
-
-
-def page_days(page, days):
-    """Return the days of `page`, or None where git does not know it."""
-    return days.get(f"docs/{page.uri}")
 
 
 def example_days(page, days):
     """Return the days of the examples that `page` embeds and git knows."""
-    names = (f"snippets/{name}" for name in page.names)
-    return [days[name] for name in names if name in days]
+    return [days[f"snippets/{name}"] for name in page.names if f"snippets/{name}" in days]
 
 
 def day_changed(page, days):
     """Return the day on which `page` or one of its examples changed last, or None."""
-    own = page_days(page, days)
+    own = days.get(f"docs/{page.uri}")
     return own and max(found.changed for found in (own, *example_days(page, days)))
 
 
@@ -72,11 +66,11 @@ def news_by_day(pages, days):
 
     Examples that came with their page, or before it, do not count.
     """
-    found = defaultdict(lambda: News([], {}))
+    found = defaultdict(lambda: News([], Counter()))
     for page in pages:
-        if own := page_days(page, days):
+        if own := days.get(f"docs/{page.uri}"):
             found[own.added].pages.append(page.uri)
-            added = (example.added for example in example_days(page, days))
-            for day, count in Counter(day for day in added if day > own.added).items():
-                found[day].examples[page.uri] = count
+            for example in example_days(page, days):
+                if example.added > own.added:
+                    found[example.added].examples[page.uri] += 1
     return dict(sorted(found.items(), reverse=True))

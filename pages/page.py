@@ -3,19 +3,18 @@
 `Page.read(file)` and `Page.every()` read files, notebooks too; `Page.parse(text, uri)` takes any
 text of a page. All are kept by their text, so that what was edited is read anew. A page has
 
-- `front`: its front matter as a dict; `title`; `text`: the Markdown that was parsed;
+- `front`: its front matter as a dict; `title`; `text`: its Markdown, which has blank lines where
+  the front matter stands;
 - `sections`: a heading and what stands under it, up to the next heading of any level;
 - and, like each of its sections, what `Parts` names: embeds, tabs, tables, markers and so on.
 
 Lines are counted from 1 in `text`.
 """
 
-import bisect
 import functools
-import itertools
 import json
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify, unique
@@ -26,24 +25,14 @@ from mkdocs.utils import meta
 from checks import DOCS, ROOT, SNIPPETS
 from checks.snippets import read
 
-# A tab or a fold, of which markdown-it knows nothing.
-INDENTED = re.compile(
-    r'^(?P<kind>===|\?\?\?)\+?(?: \w+)? "(?P<label>.+)"\n(?P<inside>(?: {4}.*(?:\n|\Z)|\n)+)', re.M
-)
-EMBED = re.compile(r'^ *--8<-- "(.+\.md)"$', re.M)
+# A tab or a fold, of which markdown-it knows nothing: its kind, its label, and what is inside.
+INDENTED = re.compile(r'^(===|\?\?\?)\+?(?: \w+)? "(.+)"\n((?: {4}.*\n?|\n)+)', re.M)
+MARGIN = re.compile("^ {4}", re.M)
+EMBED = re.compile(r'^( *)--8<-- "(.+\.md)"$', re.M)
 INCLUDE = re.compile(r'--8<-- "(.+\.txt)"\n')
-# From these, mkdocs.yml lets a page include a text.
-ROOMS = ROOT / "bench", ROOT / "breaks", ROOT / "finder"
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
-
-
-class Span(NamedTuple):
-    """A part of a text, `text[slice(*span)]`."""
-
-    start: int
-    end: int
 
 
 class Embed(NamedTuple):
@@ -51,7 +40,6 @@ class Embed(NamedTuple):
 
     name: str
     line: int
-    indent: int
     tab: str | None
 
 
@@ -72,12 +60,11 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: the cells of its head, its rows, and the anchor of its section."""
+    """A table: the cells of its head, and its rows."""
 
     head: list[str]
     rows: list[Row]
     line: int
-    section: str
 
 
 class Marker(NamedTuple):
@@ -86,7 +73,6 @@ class Marker(NamedTuple):
     word: str
     arguments: str
     line: int
-    span: Span
 
 
 class Prose(NamedTuple):
@@ -112,21 +98,42 @@ class Block(NamedTuple):
     def included(self):
         """What the file says that it includes, which a program printed, or nothing."""
         found = INCLUDE.fullmatch(self.content)
-        files = [room / found[1] for room in ROOMS] if found else []
-        return "".join(file.read_text("utf-8") for file in files if file.exists())
+        files = ROOT.glob(f"*/{found[1]}") if found else ()
+        return "".join(file.read_text("utf-8") for file in files)
 
 
 @dataclass
-class Parts:
-    """What stands on a page or under a heading; `tabs` holds sets of them, `pictures` names."""
+class Section:
+    """A heading, its title as Markdown, and what stands under it, with the path of its page.
 
-    embeds: list[Embed] = field(default_factory=list, init=False)
-    tabs: list[list[Tab]] = field(default_factory=list, init=False)
-    tables: list[Table] = field(default_factory=list, init=False)
-    markers: list[Marker] = field(default_factory=list, init=False)
-    prose: list[Prose] = field(default_factory=list, init=False)
-    blocks: list[Block] = field(default_factory=list, init=False)
-    pictures: list[str] = field(default_factory=list, init=False)
+    `tabs` holds sets of them, and `pictures` names.
+    """
+
+    uri: str
+    title: str
+    level: int
+    anchor: str
+    line: int
+    text: str
+    parts: list
+
+    def __post_init__(self):
+        """Sort the parts by their kinds, and put tabs that follow each other in one set."""
+        self.embeds = self.of_kind(Embed)
+        self.tables = self.of_kind(Table)
+        self.markers = self.of_kind(Marker)
+        self.prose = self.of_kind(Prose)
+        self.blocks = self.of_kind(Block)
+        self.pictures = PICTURE.findall(self.text)
+        self.tabs = []
+        for tab in self.of_kind(Tab):
+            if not self.tabs or tab.line > self.tabs[-1][-1].end:
+                self.tabs.append([])
+            self.tabs[-1].append(tab)
+
+    def of_kind(self, kind):
+        """Return the parts that are of a kind, in their order."""
+        return [part for part in self.parts if isinstance(part, kind)]
 
     @property
     def names(self):
@@ -145,32 +152,16 @@ class Parts:
         return "\n".join([self.printed, *(read(SNIPPETS / name).code for name in self.names)])
 
 
-@dataclass
-class Section(Parts):
-    """A heading, its title as Markdown, and what stands under it."""
+class Page(Section):
+    """A page is the section of its first heading, as if no other one ended it."""
 
-    title: str
-    level: int
-    anchor: str
-    line: int
-    span: Span
-
-
-@dataclass
-class Page(Parts):
-    """A page and its sections; `uri` is its path below docs/."""
-
-    uri: str
-    text: str
     front: dict
     sections: list[Section]
 
-    def __post_init__(self):
-        """Give the page the parts of all its sections."""
-        for part in fields(Parts):
-            every = (getattr(section, part.name) for section in self.sections)
-            setattr(self, part.name, list(itertools.chain(*every)))
-        self.file, self.title = DOCS / self.uri, self.sections[0].title
+    @property
+    def file(self):
+        """The file that holds it."""
+        return DOCS / self.uri
 
     @staticmethod
     def files():
@@ -202,23 +193,20 @@ class Page(Parts):
             ValueError: It has no title.
         """
         rest, front = meta.get_data(text)
-        above = text[: len(text) - len(rest)].count("\n")
-        body = INDENTED.sub(dedented, "\n" * above + rest)
-        nodes = list(SyntaxTreeNode(MARKDOWN.parse(body)).walk(include_self=False))
-        sections = headed([node for node in nodes if node.type == "heading"], text)
-        if not sections:
+        text = "\n" * text[: len(text) - len(rest)].count("\n") + rest
+        # What stands in a tab or a fold, at the same lines.
+        body = INDENTED.sub(lambda found: "\n" + MARGIN.sub("", found[3]), text)
+        tree = SyntaxTreeNode(MARKDOWN.parse(body))
+        nodes = [node for node in tree.walk(include_self=False) if node.map]
+        headings = [node for node in nodes if node.type == "heading"]
+        if not headings:
             raise ValueError(f"docs/{uri} has no title: begin it with # and what it is about")
-        put_tabs(text, sections)
-        put_markers(text, sections)
-        for node in nodes:
-            if node.map:
-                put_node(node, text, under(sections, node.map[0] + 1))
-        return cls(uri, text, front, sections)
-
-
-def dedented(found):
-    """Return what stands in a tab or a fold, at the same lines."""
-    return "\n" + re.sub("^ {4}", "", found["inside"], flags=re.M)
+        parts = [*tabs_and_markers(text)]
+        tabs = [part for part in parts if isinstance(part, Tab)]
+        parts += filter(None, (part_at(node, tabs) for node in nodes))
+        [page] = sections_of(headings[:1], uri, text, parts, cls)
+        page.front, page.sections = front, list(sections_of(headings, uri, text, parts))
+        return page
 
 
 def line_at(text, place):
@@ -226,76 +214,48 @@ def line_at(text, place):
     return text.count("\n", 0, place) + 1
 
 
-def headed(headings, text):
-    """Return a section, still empty, for each node that is a heading."""
-    sections, taken = [], set()
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    ends = [*(starts[node.map[0]] for node in headings[1:]), len(text)]
-    for node, end in zip(headings, ends, strict=False):
-        [inner] = node.children
+def tabs_and_markers(text):
+    """Yield the tabs, whose embeds are not yet in them, and the markers."""
+    for found in INDENTED.finditer(text):
+        if found[1] == "===":
+            yield Tab(found[2], line_at(text, found.start()), line_at(text, found.end()), [])
+    for found in MARKER.finditer(text):
+        yield Marker(found["word"], found["arguments"] or "", line_at(text, found.start()))
+
+
+def part_at(node, tabs):
+    """Return what a node of the tree is, or None; an embed is put into its tab, too."""
+    line = node.map[0] + 1
+    if node.type in ("fence", "code_block"):
+        return Block(node.info, node.content, line)
+    if node.type == "table":
+        trs = (inner for inner in node.walk() if inner.type == "tr")
+        head, *rows = (Row([td.children[0].content for td in tr], tr.map[0] + 1) for tr in trs)
+        return Table(head.cells, rows, line)
+    if node.type != "inline" or node.parent.type == "heading":
+        return None
+    if found := EMBED.fullmatch(node.content):
+        around = [tab for tab in tabs if tab.line < line < tab.end]
+        embed = Embed(found[2], line, around[0].label if around else None)
+        for tab in around:
+            tab.embeds.append(embed)
+        return embed
+    item = node.parent
+    while item and item.type not in ("tr", "list_item"):
+        item = item.parent
+    links = [inner.attrs["href"] for inner in item.walk() if inner.type == "link"] if item else []
+    return Prose(node.content, node.token.children, line, links)
+
+
+def sections_of(headings, uri, text, parts, kind=Section):
+    """Yield the sections that begin at the headings; the first has what is above it, too."""
+    lines, taken = re.findall(".*\n|.+", text), set()
+    starts = [0, *(heading.map[0] for heading in headings[1:]), len(lines)]
+    for heading, start, end in zip(headings, starts, starts[1:], strict=False):
+        [inner] = heading.children
         title, _, anchor = inner.content.partition(" {#")
         plain = "".join(t.content for t in inner.walk() if t.type in ("text", "code_inline"))
         anchor = unique(anchor.rstrip("}") or slugify(plain, "-"), taken)
-        span = Span(starts[node.map[0]], end)
-        sections.append(Section(title, int(node.tag[1]), anchor, node.map[0] + 1, span))
-    return sections
-
-
-def under(sections, line):
-    """Return the section in which a line stands."""
-    return sections[max(bisect.bisect(sections, line, key=lambda section: section.line) - 1, 0)]
-
-
-def put_tabs(text, sections):
-    """Put the tabs into their sections, those that follow each other in one set."""
-    end = 0
-    for found in INDENTED.finditer(text):
-        line = line_at(text, found.start())
-        if found["kind"] == "===":
-            sets = under(sections, line).tabs
-            if line > end:
-                sets.append([])
-            end = line_at(text, found.end())
-            sets[-1].append(Tab(found["label"], line, end, []))
-
-
-def put_markers(text, sections):
-    """Put the markers into their sections."""
-    for found in MARKER.finditer(text):
-        line = line_at(text, found.start())
-        marker = Marker(found["word"], found["arguments"] or "", line, Span(*found.span()))
-        under(sections, line).markers.append(marker)
-
-
-def enclosing(node, *kinds):
-    """Return the node of one of these kinds that holds `node`, or None."""
-    while node and node.type not in kinds:
-        node = node.parent
-    return node
-
-
-def row_of(node):
-    """Return the row of a table that a node is."""
-    return Row([cell.children[0].content for cell in node.children], node.map[0] + 1)
-
-
-def put_node(node, text, section):
-    """Put what a node of the tree is into its section."""
-    line = node.map[0] + 1
-    if node.type in ("fence", "code_block"):
-        section.blocks.append(Block(node.info, node.content, line))
-    elif node.type == "html_block":
-        section.pictures += PICTURE.findall(node.content)
-    elif node.type == "table":
-        head, *rows = (row_of(inner) for inner in node.walk() if inner.type == "tr")
-        section.tables.append(Table(head.cells, rows, line, section.anchor))
-    elif node.type == "inline" and (found := EMBED.fullmatch(node.content)):
-        indent = len(re.match(" *", text.splitlines()[line - 1])[0])
-        tab = next((t for tabs in section.tabs for t in tabs if t.line < line < t.end), None)
-        section.embeds.append(Embed(found[1], line, indent, tab and tab.label))
-        if tab:
-            tab.embeds.append(section.embeds[-1])
-    elif node.type == "inline" and node.parent.type != "heading":
-        item = enclosing(node, "tr", "list_item")
-        links = [n.attrs["href"] for n in item.walk() if n.type == "link"] if item else []
-        section.prose.append(Prose(node.content, node.token.children, line, links))
+        level, line, own = int(heading.tag[1]), heading.map[0] + 1, "".join(lines[start:end])
+        inside = [part for part in parts if start < part.line <= end]
+        yield kind(uri, title, level, anchor, line, own, inside)

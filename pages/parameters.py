@@ -3,10 +3,9 @@
 import re
 from typing import NamedTuple
 
-from checks import DOCS, SNIPPETS
+from checks import SNIPPETS
 from checks.snippets import read
-from pages.calls import calls
-from pages.page import Page
+from pages.calls import calls_by_key
 
 PAGE, OF = "parameters/index.md", "`tf.gradients`"
 SIGNATURE = re.compile(r"^(?P<function>[\w.]+)\(\n(?: .+\n)+\)", re.M)
@@ -34,12 +33,6 @@ def signatures(name):
     }
 
 
-def name_on_tape(row, names):
-    """Return which of the tape's `names` a row says to write, if the parameter is still there."""
-    kept = row.verdict in ("same", "renamed")
-    return next((name for name in names if kept and re.search(rf"\b{name}\b", row.write)), None)
-
-
 def nine_parameters():
     """Return the parameters in their order.
 
@@ -49,22 +42,16 @@ def nine_parameters():
     printed = signatures("parameters/index/signatures.md")
     old = printed["tf.compat.v1.gradients"]
     [on_tape] = signatures("tape/gradient/signature.md").values()
-    rows = [row for row in calls(Page.read(DOCS / PAGE)) if row.of == OF]
+    rows = [row for row in calls_by_key().values() if row.of == OF]
     if [row.old for row in rows] != [f"`{name}`" for name in old]:
         raise ValueError(
             f"docs/{PAGE}: the table of {OF} needs one row for each of {', '.join(old)}, in this "
             "order, which is that of snippets/parameters/index/signatures.md"
         )
-    return [
-        Parameter(
-            parameter=name,
-            default=default,
-            in_tf2=name in printed["tf.gradients"],
-            verdict=row.verdict,
-            new=name_on_tape(row, on_tape),
-            tape=row.write,
-            says=row.cells["in short"],
-            page=row.settled,
-        )
-        for (name, default), row in zip(old.items(), rows, strict=True)
-    ]
+    found = []
+    for (name, default), row in zip(old.items(), rows, strict=True):
+        in_tf2, kept = name in printed["tf.gradients"], row.verdict in ("same", "renamed")
+        new = next((n for n in on_tape if kept and re.search(rf"\b{n}\b", row.write)), None)
+        told = row.write, row.cells["in short"], row.settled
+        found.append(Parameter(name, default, in_tf2, row.verdict, new, *told))
+    return found

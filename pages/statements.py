@@ -18,21 +18,18 @@ POLARITY = {
 
 
 class Statement(NamedTuple):
-    """A statement: its section, and the markers that name its deciding lines."""
+    """A statement: its section, the markers that name its deciding lines, and its verdict."""
 
     section: Section
     lines: list[Marker]
-
-    @property
-    def verdict(self):
-        """Return true, false or true but."""
-        return VERDICTS[tuple(sorted({line.word for line in self.lines}))]
+    verdict: str
 
 
 def statements(page):
     """Return the statements of a page."""
-    found = [
-        Statement(section, [marker for marker in section.markers if marker.word in POLARITY])
-        for section in page.sections
-    ]
-    return [statement for statement in found if statement.lines]
+    found = []
+    for section in page.sections:
+        if lines := [marker for marker in section.markers if marker.word in POLARITY]:
+            verdict = VERDICTS[tuple(sorted({line.word for line in lines}))]
+            found.append(Statement(section, lines, verdict))
+    return found

@@ -72,7 +72,7 @@ def test_prose_names_what_it_points_to(page):
     counted = r"\b(first|second|third|fourth|last|left|right)( \w+)? (lines?|columns?)\b"
     typed = r"\bTensorFlow (?!2\.21\b|1\.15\.5\b)\d\.\d+[.\d]*"
     for pattern, mend in ((counted, "name it by its label"), (typed, "write <!-- since … -->")):
-        found = re.search(pattern, page.text[page.sections[0].span.start :], re.I)
+        found = re.search(pattern, page.text, re.I)
         assert not found, f"docs/{page.uri} says “{found[0]}”: {mend}; CONTRIBUTING.md tells how"
 
 
@@ -246,14 +246,13 @@ def test_error_is_printed_and_mended(page, entry):
     where = f"docs/{page.uri}#{entry.anchor}"
     assert entry.names, f"{where} has no example: embed the shortest one that prints the message"
     first, *others = entry.names
-    text = page.text[slice(*entry.section.span)]
     printed = " ".join(example_named(first).output.split())
-    for part in entry.message:
+    for part in errors.message_of(entry):
         assert " ".join(part.split()) in printed, f"{where}: {first} does not print “{part}”"
     assert any(not re.search("/(raises|kills)_", name) for name in others), (
         f"{where} shows no code that works: embed it under the one that fails"
     )
-    assert re.search(r"\]\(.+\.md", text), f"{where} has no link to a page that says more"
+    assert re.search(r"\]\(.+\.md", entry.text), f"{where} has no link to a page that says more"
 
 
 def test_each_error_has_one_entry():
@@ -349,7 +348,9 @@ def repeated_headings():
                 places.setdefault(heading, []).append(place)
     found = {heading: where for heading, where in places.items() if len(where) > 1}
     for page, entry in ENTRIES:
-        message = re.compile(".*".join(re.escape(plain_heading(p)) for p in entry.message))
+        message = re.compile(
+            ".*".join(re.escape(plain_heading(p)) for p in errors.message_of(entry))
+        )
         for heading, where in places.items():
             if message.search(heading):
                 outside = [place for place in where if not place.startswith("docs/errors/")]

@@ -245,7 +245,7 @@ def told_errors():
         Told(
             f"{address_built(page.file)}#{entry.anchor}",
             bare_words(error_output(entry)),
-            [bare_words(part) for part in entry.message],
+            [bare_words(part) for part in errors.message_of(entry)],
         )
         for page, entry in ERRORS
     ]
@@ -254,8 +254,9 @@ def told_errors():
 def pasted_forms(entry):
     """Yield what readers paste of an error: its line, half of it, other names and numbers."""
     lines = error_output(entry).splitlines()
-    line = next((line for line in lines if all(part in line for part in entry.message)), "")
-    kind, start, rest = (line or entry.message[0]).partition(entry.message[0])
+    parts = errors.message_of(entry)
+    line = next((line for line in lines if all(part in line for part in parts)), "")
+    kind, start, rest = (line or parts[0]).partition(parts[0])
     message = start + rest
     if error := re.search(r"\w+(Error|Exception|Warning)\b", kind):
         yield f"{error[0]}: {message}"  # the last line of a traceback

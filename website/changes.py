@@ -35,6 +35,6 @@ def highlighted(markdown, page, site):
 
     def embedded(found):
         embed = next(embeds)
-        return textwrap.indent(shown[embed], " " * embed.indent) if embed in shown else found[0]
+        return textwrap.indent(shown[embed], found[1]) if embed in shown else found[0]
 
     return re.sub('^=== (?="TF 2 tape")', "===+ ", EMBED.sub(embedded, markdown), flags=re.M)

@@ -23,9 +23,7 @@ def noted(markdown, page, site):
     Raises:
         PluginError: The example has not been replayed. The site is not built.
     """
-    above = len(site.source(page).text) - len(markdown)
-    for entry in reversed(site.entries.get(page.file.src_uri, ())):
-        end = entry.section.span.end - above
+    for entry in site.entries.get(page.file.src_uri, ()):
         name = entry.names[0]
         same, others = forms(name, site.outcomes, RELEASES)
         if not same:
@@ -33,7 +31,8 @@ def noted(markdown, page, site):
         # In what others print, brackets are no link.
         shown = {html.escape(text).replace("](", "]&#40;"): on for text, on in others.items()}
         note = rendered("forms.md", same=same, others=shown)
-        markdown = f"{markdown[:end].rstrip()}\n\n{note}\n\n{markdown[end:]}"
+        before, after = markdown.split(entry.text)
+        markdown = f"{before}{entry.text.rstrip()}\n\n{note}\n\n{after}"
     return markdown
 
 
