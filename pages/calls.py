@@ -24,9 +24,11 @@ class Call(NamedTuple):
     """An old call or argument, its verdict and what to write instead, without links.
 
     `of` is what its table is of, if that says so; `page` holds the table, and `settled` tells
-    more: the page to which the name links, or the same. `cells` has the whole row by its heads.
+    more: the page to which the name links, or the same. `cells` has the whole row by its heads,
+    and `key` names it.
     """
 
+    key: str
     of: str
     old: str
     verdict: str
@@ -34,11 +36,6 @@ class Call(NamedTuple):
     page: str
     settled: str
     cells: dict
-
-    @property
-    def key(self):
-        """Return the name of its row."""
-        return f"{self.of}: {self.old}" if self.of else self.old
 
 
 def verdict_tables(page):
@@ -64,8 +61,9 @@ def calls(page):
                 )
             link = LINK.match(row.cells[0])
             settled = posixpath.join(posixpath.dirname(page.uri), link[2]) if link else page.uri
+            key = f"{of}: {old}" if of else old
             cells = dict(zip(table.head, row.cells, strict=True))
-            found.append(Call(of, old, verdict, write, page.uri, settled, cells))
+            found.append(Call(key, of, old, verdict, write, page.uri, settled, cells))
     return found
 
 

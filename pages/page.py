@@ -30,6 +30,8 @@ INDENTED = re.compile(r'^(===|\?\?\?)\+?(?: \w+)? "(.+)"\n((?: {4}.*\n?|\n)+)', 
 MARGIN = re.compile("^ {4}", re.M)
 EMBED = re.compile(r'^( *)--8<-- "(.+\.md)"$', re.M)
 INCLUDE = re.compile(r'--8<-- "(.+\.txt)"\n')
+# From these, mkdocs.yml lets a page include a text.
+ROOMS = ROOT / "bench", ROOT / "breaks", ROOT / "finder"
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -98,8 +100,8 @@ class Block(NamedTuple):
     def included(self):
         """What the file says that it includes, which a program printed, or nothing."""
         found = INCLUDE.fullmatch(self.content)
-        files = ROOT.glob(f"*/{found[1]}") if found else ()
-        return "".join(file.read_text("utf-8") for file in files)
+        files = [room / found[1] for room in ROOMS] if found else []
+        return "".join(file.read_text("utf-8") for file in files if file.exists())
 
 
 @dataclass
@@ -153,7 +155,7 @@ class Section:
 
 
 class Page(Section):
-    """A page is the section of its first heading, as if no other one ended it."""
+    """A page is what its first heading would hold if no other one followed, and all sections."""
 
     front: dict
     sections: list[Section]
