@@ -6,7 +6,7 @@ text of a page. All are kept by their text, so that what was edited is read anew
 - `front`: its front matter as a dict; `title`; `text`: its Markdown, which has blank lines where
   the front matter stands;
 - `sections`: a heading and what stands under it, up to the next heading of any level;
-- and, like each of its sections, what `Parts` names: embeds, tabs, tables, markers and so on.
+- and, like each of its sections, what stands on it: embeds, tabs, tables, markers and so on.
 
 Lines are counted from 1 in `text`.
 """
