@@ -26,14 +26,14 @@ FATAL = "(?:Check failed|Fatal Python).*\n"  # of what C++ and faulthandler say
 
 def settings():
     """Return what an example can change for those after it, by the name that readers know."""
-    v1, log = tf.compat.v1, tf.get_logger()
-    graph = v1.get_default_graph()
+    v1, log, graph = tf.compat.v1, tf.get_logger(), tf.compat.v1.get_default_graph()
+    patched = [*vars(execute).values(), *vars(tf.GradientTape).values()]
     gradients = [name for name in ops.gradient_registry.list() if not name[-1].isdigit()]
     return {
         "eager execution": (tf.executing_eagerly(), tf.config.functions_run_eagerly()),
         "the behaviour of TensorFlow 2": (tf.Tensor._USE_EQUALITY, v1.control_flow_v2_enabled()),
         "the configuration": context.context().config.SerializeToString(),
-        "TensorFlow itself": [*map(id, [*vars(execute).values(), *vars(tf.GradientTape).values()])],
+        "TensorFlow itself": [id(one) for one in patched if callable(one)],
         "the seed": (graph.seed, context.global_seed()),
         "the default graph": (graph.version, graph.get_collection("global_step")),
         "the registered gradients": sorted(gradients),
