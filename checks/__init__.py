@@ -1,4 +1,4 @@
-"""How the site's examples are run, compared and replayed, and what its pages claim."""
+"""What the site's examples are, and how they are run and compared."""
 
 from pathlib import Path
 

@@ -10,5 +10,7 @@ def held_mapping():
         from finder.mapping import joined
     except (ImportError, SyntaxError):
         built = Path(__file__).parent.parent / "site/start/rules.json"
+        if not built.exists():
+            raise SystemExit(f"{built} is missing; make it: python3 noxfile.py -s docs") from None
         return json.loads(built.read_text("utf-8"))
     return joined()
