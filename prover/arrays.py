@@ -1,0 +1,6 @@
+"""NumPy, which `--help` does without."""
+
+try:
+    import numpy as np
+except ImportError:
+    np = None

@@ -1,0 +1,57 @@
+"""How far two arrays are apart, and how far rounding may bring them."""
+
+from .arrays import np
+
+TIMES = 8  # by how much a difference may exceed what rounding alone was measured to make
+
+
+def relative_difference(new, old):
+    """Return the norm of a difference in units of the old norm; None counts as zeros.
+
+    Args:
+        new: An array of any shape, or None.
+        old: An array of that shape, or None.
+
+    Returns:
+        0.0 where both are equal or without elements, infinity where only the new one is not zero
+        or a number is not finite in one of them alone.
+    """
+    if new is None or old is None:
+        other = old if new is None else new
+        return 0.0 if other is None or not np.any(other) else float("inf" if old is None else 1)
+    new, old = wide(new), wide(old)
+    if np.array_equal(new, old):
+        return 0.0
+    if new.shape != old.shape:
+        return float("inf")
+    with np.errstate(all="ignore"):
+        size, gap = np.linalg.norm(old.ravel()), np.linalg.norm((new - old).ravel())
+        return float(gap / size) if size and np.isfinite(gap / size) else float("inf")
+
+
+def wide(values):
+    """Return an array in double precision."""
+    values = np.asarray(values)
+    return values.astype("c16" if values.dtype.kind == "c" else "f8")
+
+
+def norm_of(values):
+    """Return the norm of an array of any shape."""
+    return float(np.linalg.norm(wide(values).ravel()))
+
+
+def factor_between(new, old):
+    """Return the factor by which old arrays become new ones, and what it leaves unexplained.
+
+    Args:
+        new: A list of arrays.
+        old: Arrays of the same shapes.
+
+    Returns:
+        The factor of least squares, and the norm of the rest in units of the new norm.
+    """
+    new, old = (np.concatenate([wide(one).ravel() for one in side]) for side in (new, old))
+    with np.errstate(all="ignore"):
+        factor = np.vdot(old, new) / np.vdot(old, old)
+        rest = np.linalg.norm(new - factor * old) / np.linalg.norm(new)
+    return factor, float(rest) if np.isfinite(rest) else float("inf")

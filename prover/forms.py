@@ -1,0 +1,167 @@
+"""What a record holds, and the file that keeps it: NumPy's .npz, without pickle."""
+
+import json
+import os
+import zipfile
+from collections import namedtuple
+
+from .arrays import np
+
+FORMAT = 1
+UNITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+UNITS["half"] = UNITS["float16"]
+
+
+class NotComparable(ValueError):
+    """The two sides cannot be compared; the message says why, and what mends it."""
+
+
+class Weight(namedtuple("Weight", "name shape dtype trainable")):
+    """A variable of the old program: its name, shape, data type, and whether it is trained."""
+
+
+class Step(namedtuple("Step", "inputs losses gradients applied terms rows before after state")):
+    """One training step.
+
+    Attributes:
+        inputs: The arrays that the step was given.
+        losses: The value of each loss before the step, by name.
+        gradients: For each trained weight an array, or None.
+        applied: For each trained weight what reached the optimizer (clipped, say), or None.
+        terms: Of several losses, the gradients of each, one list after the other.
+        rows: For each trained weight the indices of its IndexedSlices, or None.
+        before: Each trained weight before the step.
+        after: Each trained weight after it.
+        state: Each other variable after it: averages, counters.
+    """
+
+
+class Record(namedtuple("Record", "about weights start steps noise")):
+    """What a program computed.
+
+    Attributes:
+        about: A dictionary: versions, steps, lowest precision, names of inputs, what is random.
+        weights: A `Weight` for each variable, trained ones first.
+        start: The value of each, before the first step.
+        steps: A `Step` for each training step.
+        noise: For "loss", "gradient", "step" and "state" an array of relative differences, a row
+            for each step, that rounding alone makes: measured with weights and inputs moved by
+            one unit in the last place. "twice" in front: by which a second run differs.
+    """
+
+    @property
+    def trained(self):
+        """The weights that are trained."""
+        return [one for one in self.weights if one.trainable]
+
+    @property
+    def others(self):
+        """The variables that are not."""
+        return [one for one in self.weights if not one.trainable]
+
+
+def nudged(weights, step):
+    """Return weights moved by up to a tenth, so that each step has a gradient of its own.
+
+    Args:
+        weights: Arrays of any shape; the first step's are left as they are.
+        step: The number of the step, from zero, which is the seed.
+    """
+    if not step:
+        return list(weights)
+    random = np.random.RandomState(step)
+    return [
+        np.asarray(one * (1 + random.uniform(-0.1, 0.1, np.shape(one)))).astype(one.dtype)
+        if one.dtype.kind in "fcV"
+        else one
+        for one in weights
+    ]
+
+
+def save_record(path, record):
+    """Write a record, whole or not at all.
+
+    Raises:
+        NotComparable: The path cannot be written.
+    """
+    arrays = {"start/%d" % k: value for k, value in enumerate(record.start)}
+    for name, value in record.noise.items():
+        arrays["noise/" + name] = value
+    for t, step in enumerate(record.steps):
+        for part, values in step._replace(losses=list(step.losses.values()))._asdict().items():
+            if part == "before":  # it follows from what was after the step before it
+                continue
+            for k, value in enumerate(values):
+                if value is not None:
+                    arrays["%s/%d/%d" % (part, t, k)] = value
+    about = dict(record.about, weights=[list(one) for one in record.weights])
+    about.update(format=FORMAT, losses=list(record.steps[0].losses))
+    arrays["about"] = np.array(json.dumps(about))
+    exact = {name: as_stored(value) for name, value in arrays.items()}
+    part = path + ".part"
+    try:
+        with open(part, "wb") as file:
+            np.savez(file, **exact)
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.exists(part):
+            os.remove(part)
+        raise NotComparable(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def as_stored(value):
+    """Return an array of a type that every NumPy reads."""
+    value = np.asarray(value)
+    return value.astype("float32") if value.dtype.kind == "V" else value  # bfloat16
+
+
+def load_record(path):
+    """Read a record.
+
+    Raises:
+        NotComparable: There is none, it is cut, or it is no record.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(str(arrays["about"]))
+    except FileNotFoundError:
+        raise NotComparable(
+            f"{path} does not exist: write it with prove_gradients.record in the old program"
+        ) from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise NotComparable(
+            "{} is no record, or a part of it is missing ({}): record it again".format(
+                path, str(error).split("\n")[0]
+            )
+        ) from None
+    if about.get("format") != FORMAT:
+        raise NotComparable(
+            "%s has format %s and this file reads %d: take one prove_gradients.py for both sides"
+            % (path, about.get("format"), FORMAT)
+        )
+    weights = [Weight(n, tuple(shape), kind, train) for n, shape, kind, train in about["weights"]]
+    trained, others = (sum(one.trainable is yes for one in weights) for yes in (True, False))
+    start = [arrays["start/%d" % k] for k in range(len(weights))]
+    steps, before = [], start[:trained]
+    for t in range(about["steps"]):
+
+        def part(name, number, t=t):
+            return [arrays.get("%s/%d/%d" % (name, t, k)) for k in range(number)]
+
+        losses = dict(zip(about["losses"], part("losses", len(about["losses"]))))
+        step = Step(
+            part("inputs", len(about["inputs"])),
+            losses,
+            part("gradients", trained),
+            part("applied", trained),
+            part("terms", trained * len(losses) if len(losses) > 1 else 0),
+            part("rows", trained),
+            nudged(before, t),
+            part("after", trained),
+            part("state", others),
+        )
+        steps.append(step)
+        before = step.after
+    noise = {name[6:]: value for name, value in arrays.items() if name.startswith("noise/")}
+    return Record(about, weights, start, steps, noise)

@@ -1,0 +1,120 @@
+"""Runs of a program: once to record, once more to see chance, and moved by rounding."""
+
+from .arrays import np
+from .differences import relative_difference
+from .forms import Step, as_stored, nudged
+
+TRIES = 3  # runs with weights and inputs moved by one unit in the last place
+
+
+def run_pass(program, start, befores, batches, rounding=None):
+    """Run the steps of a program once, and return a `Step` for each.
+
+    Args:
+        program: A `GraphProgram` or `StepProgram`.
+        start: The value of each variable before the first step.
+        befores: A function of the number of a step and the weights after the step before it,
+            that returns the weights to start that step from.
+        batches: The inputs of each step.
+        rounding: A `RandomState` that moves weights and inputs by one unit in the last place.
+    """
+    program.load(start)
+    program.fresh()
+    trained = sum(one.trainable for one in program.weights())
+    after, steps = start[:trained], []
+    for t, inputs in enumerate(batches):
+        before = befores(t, after)
+        if rounding is not None:
+            before = [shaken(one, program.unit, rounding) for one in before]
+            inputs = [shaken(one, program.unit, rounding) for one in inputs]
+        program.load(before)
+        before = program.read()[:trained]  # as rounded to the type of the variables
+        result = program.run(inputs)
+        every = program.read()
+        after = every[:trained]
+        given = result.gradients
+        gradients, rows = zip(*map(dense, given if given is not None else [None] * trained))
+        steps.append(
+            Step(
+                inputs,
+                result.losses,
+                list(gradients),
+                [None if one is None else as_stored(one) for one in result.applied],
+                [dense(one)[0] for row in result.terms for one in row],
+                list(rows),
+                before,
+                after,
+                every[trained:],
+            )
+        )
+    return steps
+
+
+def dense(gradient):
+    """Return a gradient as an array, and the rows of its slices or None."""
+    if gradient is None:
+        return None, None
+    if not hasattr(gradient, "values"):
+        array = gradient.numpy() if hasattr(gradient, "numpy") else gradient
+        return as_stored(np.array(array)), None
+    values, rows, shape = (
+        np.array(one.numpy() if hasattr(one, "numpy") else one)
+        for one in (gradient.values, gradient.indices, gradient.dense_shape)
+    )
+    values = as_stored(values)
+    whole = np.zeros(shape, values.dtype)
+    np.add.at(whole, rows, values)
+    return whole, rows
+
+
+def shaken(values, unit, random):
+    """Return an array of real or complex numbers, each moved up or down by one unit."""
+    if values is None or values.dtype.kind not in "fc":
+        return values
+    moved = values * (1 + unit * random.choice([-1.0, 1.0], size=np.shape(values)))
+    return np.asarray(moved).astype(values.dtype)
+
+
+def run_passes(program, start, befores, batches):
+    """Run a program as it is, again, and moved by rounding; return steps and noise."""
+    steps = run_pass(program, start, befores, batches)
+    again = run_pass(program, start, befores, batches)
+    moved = [
+        run_pass(program, start, befores, batches, np.random.RandomState(seed))
+        for seed in range(TRIES)
+    ]
+    noise = {"twice " + name: one for name, one in gaps(steps, again).items()}
+    every = [gaps(steps, one) for one in moved]
+    noise.update({name: np.max([one[name] for one in every], 0) for name in every[0]})
+    return steps, noise
+
+
+def gaps(steps, others):
+    """Return the relative differences of two runs, as `Record.noise` has them."""
+    found = {}
+    for name, parts in (
+        ("loss", lambda step: list(step.losses.values())),
+        ("gradient", lambda step: step.gradients),
+        ("step", moves),
+        ("state", lambda step: step.state),
+    ):
+        found[name] = np.array(
+            [
+                [relative_difference(a, b) for a, b in zip(parts(one), parts(other))]
+                for one, other in zip(steps, others)
+            ]
+        )
+    return found
+
+
+def moves(step):
+    """Return by how much each weight was moved by a step."""
+    return [
+        after.astype("c16" if after.dtype.kind == "c" else "f8") - before
+        for before, after in zip(step.before, step.after)
+    ]
+
+
+def first_weights(start, trained):
+    """Return the function that gives the weights before each step, where a record begins."""
+    return lambda t, after: nudged(after if t else start[:trained], t)

@@ -1,0 +1,327 @@
+"""A training step that can be put back and run again: a graph's, or a Python function's."""
+
+from collections import namedtuple
+
+from .arrays import np
+from .forms import UNITS, NotComparable, Weight, as_stored
+
+KEPT = ("beta1_power", "beta2_power", "global_step")  # what optimizers keep beside their slots
+
+
+class Result(namedtuple("Result", "losses gradients applied terms")):
+    """What a step computed: losses, gradients, those given to the optimizer, those of each loss."""
+
+
+class GraphProgram:
+    """A TensorFlow 1 program: a loss and a train op in a session."""
+
+    def __init__(self, session, loss, inputs, train_op, variables, gradients):
+        """Find the variables, and add the gradients where the program has none."""
+        import tensorflow
+
+        v1 = tensorflow.compat.v1
+        # The session of a MonitoredSession runs no hooks, which would save and count.
+        self.session = getattr(session, "raw_session", lambda: session)()
+        self.losses = dict(loss) if isinstance(loss, dict) else {"loss": loss}
+        some = next(iter(self.losses.values()))
+        self.graph = some.graph
+        if self.session.graph is not self.graph:
+            raise NotComparable("the loss is of another graph than the session's")
+        trained = list(variables or self.graph.get_collection("trainable_variables"))
+        if not trained:
+            raise NotComparable("the graph has no trainable variables: pass variables=")
+        known = {one.name for one in trained}
+        others = [one for one in self.graph.get_collection("variables") if one.name not in known]
+        names = tuple(one.op.name + "/" for one in trained)
+        self.kept = [
+            one
+            for one in others
+            if one.op.name.split("/")[-1].rstrip("_0123456789") in KEPT
+            or (one.op.name.startswith(names) and "ExponentialMovingAverage" not in one.op.name)
+        ]
+        self.others = [one for one in others if one not in self.kept]
+        self.variables = trained + self.others
+        feeds = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+        self.pipeline = not (feeds and isinstance(feeds[0], dict)) or not any(
+            map(is_value, feeds[0].values())
+        )
+        if self.pipeline:  # tensors of a pipeline: what they give is recorded, and fed again
+            self.places = list(feeds[0].values()) if isinstance(feeds[0], dict) else list(feeds)
+            self.feeds = None
+        else:
+            self.places = list(feeds[0])
+            self.feeds = [list(one.values()) for one in feeds]
+        self.train_ops = train_op if isinstance(train_op, (list, tuple)) else [train_op]
+        self.train_ops = [one for one in self.train_ops if one is not None]
+        final = self.graph.finalized
+        if final:
+            self.graph._unsafe_unfinalize()
+        with self.graph.as_default():
+            if gradients is None:
+                each = [v1.gradients(one, trained) for one in self.losses.values()]
+            else:
+                found = {one.name: gradient for gradient, one in gradients}
+                each = [[found.get(one.name) for one in trained]]
+        if final:
+            self.graph.finalize()
+        # What is asked for at each step: gradients of each loss, and what the optimizers get.
+        self.asked = [*each, given_to_optimizers(self.train_ops, trained)]
+        tensors = [*self.losses.values(), *self.train_ops]
+        ops = ancestors([getattr(one, "op", one) for one in tensors])
+        kinds = {tensor.dtype.base_dtype.name for op in ops for tensor in op.outputs}
+        self.unit = lowest_unit(kinds, [one.dtype.base_dtype.name for one in trained])
+        self.kinds, self.silent = sorted({one.type for one in ops}), False
+        self.through_gradient = any(
+            "gradients" in one.name for one in ancestors([t.op for t in self.losses.values()])
+        )
+
+    def weights(self):
+        """Return a `Weight` for each variable, trained ones first."""
+        trained = len(self.variables) - len(self.others)
+        return [
+            Weight(one.op.name, tuple(one.shape.as_list()), one.dtype.base_dtype.name, k < trained)
+            for k, one in enumerate(self.variables)
+        ]
+
+    def batches(self, steps):
+        """Return the inputs of each step, as lists of arrays."""
+        if self.feeds is None:
+            return [[np.array(one) for one in self.session.run(self.places)] for _ in range(steps)]
+        return [[np.array(one) for one in self.feeds[t % len(self.feeds)]] for t in range(steps)]
+
+    def read(self):
+        """Return the value of each variable."""
+        return [as_stored(np.array(one)) for one in self.session.run(self.variables)]
+
+    def load(self, values, variables=None):
+        """Give variables their values; this adds no operation to the graph."""
+        for one, value in zip(variables or self.variables, values):
+            self.session.run(one.initializer, {one.initializer.inputs[1]: value})
+
+    def fresh(self):
+        """Put the optimizer back to where training starts."""
+        self.session.run([one.initializer for one in self.kept])
+
+    def keep(self):
+        """Return everything that a step can change, for `restore`."""
+        every = self.variables + self.kept
+        return every, [np.array(one) for one in self.session.run(every)]
+
+    def restore(self, kept):
+        """Put back what `keep` returned."""
+        self.load(kept[1], kept[0])
+
+    def run(self, inputs):
+        """Run one step, each train op after the losses before it; return a `Result`."""
+        feed = dict(zip(self.places, inputs))
+        losses, rows, applied = self.evaluate(feed)
+        gradients = [next((g for g in column if g is not None), None) for column in zip(*rows)]
+        terms = rows
+        for number, op in enumerate(self.train_ops):
+            if number:  # what the operations before it have changed counts
+                later, terms, given = self.evaluate(feed)
+            before = self.read()
+            self.session.run(op, feed)
+            for k, (old, new) in enumerate(zip(before, self.read()[: len(gradients)])):
+                if not np.array_equal(old, new):
+                    gradients[k] = terms[min(number, len(terms) - 1)][k]
+                    applied[k] = given[k] if number else applied[k]
+            if number and number < len(losses):
+                name = list(losses)[number]
+                losses[name] = later[name]
+        return Result(losses, gradients, applied, rows if len(rows) > 1 else [])
+
+    def evaluate(self, feed):
+        """Return losses, the gradients of each, and what the optimizers get; change nothing."""
+        kept = self.keep()
+        found = self.session.run([list(self.losses.values()), *map(present, self.asked)], feed)
+        if any(not np.array_equal(a, b) for a, b in zip(kept[1], self.keep()[1])):
+            self.restore(kept)
+        rows = []
+        for values, places in zip(map(iter, found[1:]), self.asked):
+            rows.append([None if one is None else next(values) for one in places])
+        return dict(zip(self.losses, map(np.array, found[0]))), rows[:-1], rows[-1]
+
+
+def present(values):
+    """Return those that are not None."""
+    return [one for one in values if one is not None]
+
+
+def is_value(value):
+    """Return whether a feed is a value, and not a tensor."""
+    return not hasattr(value, "graph") and value is not None
+
+
+def ancestors(ops):
+    """Return the operations on which some depend, and these."""
+    seen, open_ops = set(), list(ops)
+    while open_ops:
+        op = open_ops.pop()
+        if op not in seen:
+            seen.add(op)
+            open_ops += [one.op for one in op.inputs] + list(op.control_inputs)
+    return seen
+
+
+def given_to_optimizers(train_ops, trained):
+    """Return for each weight the dense gradient that its Apply operation gets, or None."""
+    found = {}
+    for op in ancestors(train_ops):
+        if "Apply" in op.type and "Sparse" not in op.type and len(op.inputs) > 1:
+            for place, tensor in zip(op.op_def.input_arg, op.inputs):
+                if place.name in ("grad", "delta"):
+                    found[op.inputs[0].op.name] = tensor
+    return [found.get(one.op.name) for one in trained]
+
+
+def lowest_unit(kinds, weights):
+    """Return the unit in the last place of the lowest precision in which a program computes.
+
+    Args:
+        kinds: The names of the data types of its operations. Constants of single precision beside
+            weights of double precision do not count.
+        weights: The names of the data types of its weights.
+    """
+    kinds = {"float16", "half", "bfloat16"} & set(kinds)
+    names = [name.replace("complex64", "float32") for name in weights]
+    names = [name.replace("complex128", "float64") for name in names]
+    units = [UNITS[name] for name in [*kinds, *names] if name in UNITS]
+    return max(units, default=UNITS["float32"])
+
+
+class StepProgram:
+    """A Python function that does one training step, and the variables that it changes."""
+
+    def __init__(self, step, variables, optimizer=None, session=None, batches=None):
+        """Take the variables of a model, and have the optimizer make its own."""
+        self.step, self.session, self.given = step, session, batches
+        every = list(getattr(variables, "variables", variables))
+        if not every:
+            raise NotComparable("no variables are given; call the model once, then pass it")
+        odd = [one for one in every if not hasattr(one, "assign")]
+        if odd:
+            raise NotComparable(f"{odd[0]!r} is no variable")
+        trained = [one for one in every if one.trainable]
+        self.trained = trained
+        self.variables = trained + [one for one in every if not one.trainable]
+        self.optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
+        self.optimizers = [one for one in self.optimizers if one is not None]
+        for one in self.optimizers:
+            make_slots(one, trained)
+        self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
+        self.through_gradient = self.silent = False
+        self.kept = self.slots()
+        self.first = self.values(self.kept)
+
+    def slots(self):
+        """Return the variables of the optimizers."""
+        known = {id(one) for one in self.variables}
+        found = []
+        for one in self.optimizers:
+            slots = getattr(one, "variables", None) or getattr(one, "weights", ())
+            found += slots() if callable(slots) else slots
+        return [one for one in found if id(one) not in known]
+
+    def weights(self):
+        """Return a `Weight` for each variable, trained ones first."""
+        return [
+            Weight(
+                getattr(one, "path", one.name).split(":")[0],
+                tuple(int(size) for size in one.shape),
+                kind_of(one),
+                k < len(self.trained),
+            )
+            for k, one in enumerate(self.variables)
+        ]
+
+    def batches(self, steps):
+        """Return the inputs of each step, as lists of arrays."""
+        batches = self.given if isinstance(self.given, list) else [self.given]
+        return [[np.array(one) for one in batches[t % len(batches)]] for t in range(steps)]
+
+    def values(self, variables):
+        """Return the value of each of some variables."""
+        if self.session:
+            return [as_stored(np.array(one)) for one in self.session.run(list(variables))]
+        return [as_stored(np.array(one.numpy())) for one in variables]
+
+    def read(self):
+        """Return the value of each variable."""
+        return self.values(self.variables)
+
+    def load(self, values, variables=None):
+        """Give variables their values."""
+        import tensorflow as tf
+
+        for one, value in zip(self.variables if variables is None else variables, values):
+            if value is None:
+                continue
+            if self.session:
+                self.session.run(one.initializer, {one.initializer.inputs[1]: value})
+            else:
+                one.assign(tf.cast(value, kind_of(one)))
+
+    def fresh(self):
+        """Put the optimizer back to where training starts."""
+        self.load(self.first, self.kept)
+
+    def keep(self):
+        """Return everything that a step can change, for `restore`."""
+        every = self.variables + self.kept
+        return every, self.values(every)
+
+    def restore(self, kept):
+        """Put back what `keep` returned."""
+        self.load(kept[1], kept[0])
+
+    def run(self, inputs):
+        """Run one step; return a `Result`."""
+        import tensorflow as tf
+
+        if not self.session:
+            inputs = [tf.convert_to_tensor(one) for one in inputs]
+        returned = self.step(*inputs)
+        loss, gradients = returned, None
+        if isinstance(returned, (list, tuple)):
+            loss = returned[0]
+            gradients = list(returned[1]) if len(returned) > 1 else None
+        losses = loss if isinstance(loss, dict) else {"loss": loss}
+        if any(one is None for one in losses.values()):
+            raise NotComparable("the step returned no loss: return loss, gradients")
+        self.silent = gradients is None
+        if gradients is not None and len(gradients) != len(self.trained):
+            raise NotComparable(
+                "the step returned %d gradients, and %d of the variables are trained: return one "
+                "for each, in their order" % (len(gradients), len(self.trained))
+            )
+        numbers = {name: np.array(as_array(one)) for name, one in losses.items()}
+        return Result(numbers, gradients, [None] * len(self.trained), [])
+
+
+def kind_of(variable):
+    """Return the name of a variable's data type; Keras 3 says it as a string."""
+    kind = variable.dtype
+    return kind if isinstance(kind, str) else kind.base_dtype.name
+
+
+def as_array(value):
+    """Return the array of a tensor, or of what is a number already."""
+    return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+
+
+def make_slots(optimizer, variables):
+    """Have an optimizer make its variables now, so that they can be put back."""
+    if not hasattr(optimizer, "apply_gradients") and not hasattr(optimizer, "get_updates"):
+        raise NotComparable(f"{optimizer!r} is no optimizer: it has no apply_gradients")
+    if hasattr(optimizer, "build"):  # of Keras 3, and of Keras 2 from TensorFlow 2.11 on
+        if not getattr(optimizer, "built", False):
+            optimizer.build(variables)
+    elif hasattr(optimizer, "_create_all_weights"):
+        optimizer._create_all_weights(variables)
+    elif hasattr(optimizer, "_create_hypers"):  # of TensorFlow 1.14 to 2.1
+        optimizer._create_hypers()
+        optimizer._create_slots(variables)
+    elif hasattr(optimizer, "_create_slots"):  # of tf.compat.v1.train
+        optimizer._prepare()
+        optimizer._create_slots(variables)

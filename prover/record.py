@@ -1,0 +1,91 @@
+"""Record an old training step."""
+
+import platform
+
+from .forms import NotComparable, Record, save_record
+from .passes import first_weights, run_passes
+from .programs import GraphProgram, StepProgram
+
+
+def record(path, session, loss, inputs, train_op, variables=None, gradients=None, steps=5):
+    """Record what a TensorFlow 1 program computes: losses, gradients, and training steps.
+
+    The program is put back afterwards as it was found. The optimizer starts anew for the record.
+
+    Args:
+        path: The file to write, such as "old.npz". It holds your weights and your inputs.
+        session: The session, with its variables initialized; a MonitoredSession will do.
+        loss: A scalar tensor; or several by name, `{"critic": ..., "generator": ...}`.
+        inputs: A feed dictionary, or a list of them, one for each step; or the tensors that come
+            out of an input pipeline.
+        train_op: The operation that trains; or a list of them, run one after the other.
+        variables: What the loss is differentiated by; the trainable variables, if left out.
+        gradients: The list of `compute_gradients`, if the program has changed it.
+        steps: How many steps to record.
+
+    Returns:
+        The `Record`.
+
+    Raises:
+        NotComparable: The program cannot be recorded; the message says why.
+    """
+    program = GraphProgram(session, loss, inputs, train_op, variables, gradients)
+    names = [getattr(one, "name", str(one)).split(":")[0] for one in program.places]
+    return written(path, program, names, steps)
+
+
+def record_step(path, step, variables, inputs, optimizer=None, session=None, steps=5):
+    """Record a training step that is a Python function: eager code, or a K.function.
+
+    Args:
+        path: The file to write.
+        step: A function of the inputs. It trains once, and returns the loss, or the loss and a
+            list with the gradient of each trained variable.
+        variables: A list of variables, or a model.
+        inputs: A tuple of arrays, or a list of such tuples, one for each step.
+        optimizer: The optimizer that the step uses, or a list of them.
+        session: `K.get_session()`, where eager execution is off.
+        steps: How many steps to record.
+
+    Returns:
+        The `Record`.
+
+    Raises:
+        NotComparable: The step cannot be recorded; the message says why.
+    """
+    program = StepProgram(step, variables, optimizer, session, inputs)
+    return written(path, program, None, steps)
+
+
+def written(path, program, names, steps):
+    """Record the steps of a program, write them, and put the program back."""
+    if steps < 1:
+        raise NotComparable("steps is %d: record at least one" % steps)
+    kept = program.keep()
+    start = program.read()
+    weights = program.weights()
+    trained = sum(one.trainable for one in weights)
+    try:
+        batches = program.batches(steps)
+        found, noise = run_passes(program, start, first_weights(start, trained), batches)
+    finally:
+        program.restore(kept)
+    made = Record(about_run(program, names, batches), weights, start, found, noise)
+    save_record(path, made)
+    return made
+
+
+def about_run(program, names, batches):
+    """Return what a record says about how it was made."""
+    import tensorflow as tf
+
+    return {
+        "tensorflow": tf.__version__,
+        "python": platform.python_version(),
+        "steps": len(batches),
+        "inputs": names or ["input %d" % k for k in range(len(batches[0]))],
+        "unit": program.unit,
+        "kinds": program.kinds,
+        "silent": program.silent,
+        "through_gradient": program.through_gradient,
+    }

@@ -1,0 +1,111 @@
+"""What is printed: the verdict first, then the cause, the evidence, and how weights were matched."""
+
+import json
+from collections import namedtuple
+
+from .arrays import np
+from .picture import drawn
+
+STATUS = {"the same": 0, "differs": 1, "not comparable": 2}
+WORDS = {"loss": "the loss", "gradient": "the gradient", "step": "the step", "state": "the value"}
+BASE = ""  # where the site's pages stand
+
+
+class Row(namedtuple("Row", "kind t name apart tolerance wrong")):
+    """One comparison: what, in which step (from zero), of which variable, and how far apart."""
+
+
+class Report(
+    namedtuple(
+        "Report",
+        "verdict notes cause rows matched old new",
+        defaults=([], None, [], [], None, None),
+    )
+):
+    """The verdict and what it rests on.
+
+    Attributes:
+        verdict: "the same", "differs" or "not comparable".
+        notes: Lines that say what else is to be known; first of all why nothing is comparable.
+        cause: The `Cause`, or None where nothing fits.
+        rows: A `Row` for each number or array that was compared.
+        matched: For each pair of variables the old names, the new ones, and how it was found.
+        old: The `Record` of the old program.
+        new: The `Record` of the new one.
+    """
+
+    @property
+    def status(self):
+        """The exit status: 0 the same, 1 differs, 2 not comparable."""
+        return STATUS[self.verdict]
+
+    @property
+    def largest(self):
+        """The largest relative difference among those that rounding explains."""
+        return max(
+            [row.apart for row in self.rows if row.tolerance < 1 and not row.wrong], default=0
+        )
+
+    @property
+    def numbers(self):
+        """How many numbers were compared."""
+        if not self.old:
+            return 0
+        sizes = [np.size(one) for one in self.old.start[: len(self.old.trained)]]
+        return len(self.old.steps) * (len(self.old.steps[0].losses) + 2 * sum(sizes))
+
+    def __str__(self):
+        """Return the report as text."""
+        lines = [self.headline()]
+        lines += ["  " + line for line in self.notes]
+        bad = [row for row in self.rows if row.wrong]
+        if self.verdict == "differs" and bad:
+            first = min(bad, key=lambda row: (row.t, list(WORDS).index(row.kind)))
+            lines += ["  First in step %d: %s" % (first.t + 1, told(first))]
+            some = [r for r in bad if r.kind == first.kind and r.t == first.t and r is not first]
+            lines += [f"  {told(row)}" for row in some[:4]]
+            if len(some) > 4:
+                lines.append("  and %d more of this step" % (len(some) - 4))
+            if self.cause:
+                lines += [f"Likely cause ({self.cause.sure}): {self.cause.text}"]
+                lines += [f"  measured: {self.cause.evidence}"]
+                lines += [f"  see {BASE}{self.cause.page}"] if self.cause.page else []
+            else:
+                lines.append("No cause that this file knows fits what it measured.")
+        for olds, news, how in self.matched:
+            lines.append("  {} = {} ({})".format(" + ".join(olds), " + ".join(news), how))
+        return "\n".join(lines)
+
+    def headline(self):
+        """Return the verdict in one line."""
+        if self.verdict == "the same":
+            return "THE SAME: largest relative difference %.2g, of %s numbers, over %d steps" % (
+                self.largest,
+                format(self.numbers, ","),
+                len(self.old.steps),
+            )
+        return self.verdict.upper()
+
+    def json(self):
+        """Return the report as JSON."""
+        found = {
+            "verdict": self.verdict,
+            "notes": self.notes,
+            "cause": self.cause and self.cause._asdict(),
+            "largest": self.largest,
+            "numbers": self.numbers,
+            "matched": self.matched,
+            "rows": [row._asdict() for row in self.rows if row.wrong],
+        }
+        return json.dumps(found, indent=1, default=str)
+
+    def picture(self, path):
+        """Write both loss curves, and the differences by weight and step, as an SVG."""
+        with open(path, "w") as file:
+            file.write(drawn(self))
+
+
+def told(row):
+    """Return one difference in words."""
+    apart = "is infinite" if np.isinf(row.apart) else f"is apart by {row.apart:.2g}"
+    return f"{WORDS[row.kind]} of {row.name} {apart} (rounding explains {row.tolerance:.2g})"

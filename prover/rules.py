@@ -1,0 +1,221 @@
+"""Update rules: which optimizer makes the steps that were recorded, and with which constants."""
+
+import itertools
+from collections import namedtuple
+
+from .arrays import np
+from .differences import wide
+from .passes import moves
+
+SAMPLE = 300  # elements of each weight that are looked at
+BETAS = (0.9, 0.0, 0.5, 0.8, 0.95, 0.99)
+RHOS = (0.999, 0.99, 0.9, 0.95, 0.98, 0.995, 0.9995, 0.9999)
+EPSILONS = (1e-7, 1e-8, 1e-10, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 0.0)
+STARTS = (0.0, 0.1, 1.0, 1e-3, 1e-2)
+PLACES = (
+    "outside",
+    "inside",
+    "corrected",
+)  # of epsilon: of the root; scaled as Adam's paper has it
+CLIPS = ("none", "global norm", "norm of each", "value")
+DECAYS = np.logspace(-6, 0, 25)
+
+
+class Rule(
+    namedtuple("Rule", "name beta rho epsilon place start nesterov clip bound decay", defaults=())
+):
+    """An optimizer without its rate.
+
+    Attributes:
+        name: "SGD", "Momentum", "Adagrad", "RMSProp" or "Adam".
+        beta: The decay rate of the average of gradients, or the momentum.
+        rho: That of the average of squares.
+        epsilon: The constant that keeps the root from zero.
+        place: Where it stands, one of `PLACES`.
+        start: Where the accumulator of squares starts.
+        nesterov: Whether momentum looks ahead.
+        clip: How gradients are clipped, one of `CLIPS`.
+        bound: At which norm or value.
+        decay: How much of each weight is added to its gradient.
+    """
+
+
+PLAIN = Rule("SGD", 0.0, 0.0, 0.0, "outside", 0.0, False, "none", 1.0, 0.0)
+FAMILIES = (
+    (PLAIN, {}),
+    (PLAIN._replace(name="Momentum", beta=0.9), {"beta": BETAS, "nesterov": (False, True)}),
+    (
+        PLAIN._replace(name="Adagrad", start=0.1, epsilon=1e-7),
+        {"start": STARTS, "epsilon": EPSILONS, "place": PLACES[:2]},
+    ),
+    (
+        PLAIN._replace(name="RMSProp", rho=0.9, epsilon=1e-7),
+        {"rho": RHOS, "epsilon": EPSILONS, "place": PLACES[:2], "start": STARTS[:3]},
+    ),
+    (
+        PLAIN._replace(name="Adam", beta=0.9, rho=0.999, epsilon=1e-7),
+        {"beta": BETAS, "rho": RHOS, "epsilon": EPSILONS, "place": PLACES},
+    ),
+)
+
+
+class Sample(namedtuple("Sample", "gradients weights norms which")):
+    """Some elements of all weights, step by step.
+
+    Attributes:
+        gradients: An array for each step, of the elements' gradients.
+        weights: An array for each step, of the elements before it.
+        norms: For each step the norm of each weight's whole gradient.
+        which: For each element, the number of its weight.
+    """
+
+
+class Fit(namedtuple("Fit", "rule rest rates")):
+    """A rule, the part of the steps that it leaves unexplained, and its rate in each step."""
+
+
+def sampled(record, chosen):
+    """Return a `Sample` of some weights of a record, and the function that samples steps."""
+    random, places = np.random.RandomState(0), {}
+    for k in chosen:
+        values = [wide(one.gradients[k]).ravel() for one in record.steps]
+        alive = np.flatnonzero(np.all(np.array(values) != 0, 0))
+        places[k] = np.sort(random.permutation(alive)[:SAMPLE])
+
+    def take(arrays):
+        return np.concatenate([wide(arrays[k]).ravel()[places[k]] for k in chosen])
+
+    which = np.concatenate([np.full(len(places[k]), k) for k in chosen])
+    norms = [
+        {k: np.linalg.norm(wide(one.gradients[k]).ravel()) for k in chosen} for one in record.steps
+    ]
+    gradients = [take(one.gradients) for one in record.steps]
+    sample = Sample(gradients, [take(one.before) for one in record.steps], norms, which)
+    return sample, lambda steps: [take(moves(one)) for one in steps]
+
+
+def directions(rule, sample):
+    """Return where a rule goes in each step: what the rate is multiplied with."""
+    size = len(sample.which)
+    mean, square, found = np.zeros(size), np.full(size, float(rule.start)), []
+    for t, (gradient, weights) in enumerate(zip(sample.gradients, sample.weights)):
+        g = clipped(rule, gradient, sample.norms[t], sample.which) + rule.decay * weights
+        if rule.name == "Adam":
+            mean = rule.beta * mean + (1 - rule.beta) * g
+        if rule.name in ("Adam", "RMSProp"):
+            square = rule.rho * square + (1 - rule.rho) * g * g
+        elif rule.name == "Adagrad":
+            square = square + g * g
+        with np.errstate(all="ignore"):
+            part = mean if rule.name == "Adam" else g
+            if rule.name in ("Adam", "RMSProp", "Adagrad"):
+                scale = np.sqrt(1 - rule.rho ** (t + 1)) if rule.place == "corrected" else 1.0
+                inside = rule.place == "inside"
+                root = np.sqrt(square + rule.epsilon * inside)
+                part = part / (root + scale * rule.epsilon * (not inside))
+        if rule.name in ("Momentum", "RMSProp"):
+            mean = rule.beta * mean + part
+            part = part + rule.beta * mean if rule.nesterov else mean
+        found.append(part)
+    return found
+
+
+def clipped(rule, gradient, norms, which):
+    """Return a gradient as a rule clips it."""
+    if rule.clip == "none":
+        return gradient
+    if rule.clip == "value":
+        return np.clip(gradient, -rule.bound, rule.bound)
+    if rule.clip == "global norm":
+        whole = np.sqrt(sum(norm**2 for norm in norms.values()))
+        return gradient * min(1.0, rule.bound / whole)
+    factors = {k: min(1.0, rule.bound / norm) if norm else 1.0 for k, norm in norms.items()}
+    return gradient * np.array([factors[k] for k in which])
+
+
+def fitted(rule, sample, steps):
+    """Return how well a rule explains steps, each with a rate of its own."""
+    rest = whole = 0.0
+    rates = []
+    for way, step in zip(directions(rule, sample), steps):
+        with np.errstate(all="ignore"):
+            rate = -np.dot(way, step) / np.dot(way, way)
+            gap = step + rate * way
+        rest, whole = rest + np.dot(gap, gap), whole + np.dot(step, step)
+        rates.append(rate)
+    rest = np.sqrt(rest / whole) if whole else np.inf
+    return Fit(rule, float(rest) if np.isfinite(rest) else np.inf, rates)
+
+
+def best_fit(sample, steps, enough):
+    """Return the simplest rule that explains steps, or the best one."""
+    found = []
+    for rule, constants in FAMILIES:
+        every = itertools.product(*constants.values())
+        fits = (fitted(rule._replace(**dict(zip(constants, one))), sample, steps) for one in every)
+        best = min(fits, key=rest_of)
+        if best.rest > 1e-6:
+            best = refined(best, sample, steps, list(constants))
+        if best.rest <= enough:
+            return best
+        found.append(best)
+    return min(found, key=rest_of)
+
+
+def rest_of(fit):
+    """Return what a fit leaves unexplained."""
+    return fit.rest
+
+
+def changes(rule, name, values, sample, steps):
+    """Return the fits of a rule with another value of one constant."""
+    return [fitted(rule._replace(**{name: value}), sample, steps) for value in values]
+
+
+def refined(fit, sample, steps, names):
+    """Return a fit whose constants have been moved, one by one, to where it explains most."""
+    for name in names:
+        value = getattr(fit.rule, name)
+        if isinstance(value, float) and value > 0:
+            below = name in ("beta", "rho")  # these are near 1: their distance from it is moved
+            for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001):
+                value = getattr(fit.rule, name)
+                some = np.exp(np.linspace(-width, width, 9)) * (1 - value if below else value)
+                some = [1 - one if below else one for one in some]
+                fit = min([fit, *changes(fit.rule, name, some, sample, steps)], key=rest_of)
+    return fit
+
+
+def single_changes(old, sample, steps):
+    """Return the best fit of steps by a rule with one constant changed, for each constant.
+
+    Args:
+        old: The `Fit` of the old steps.
+        sample: The `Sample` that both sides share.
+        steps: The new steps.
+
+    Returns:
+        A dictionary from the name of the constant to a `Fit`.
+    """
+    rule, found = old.rule, {}
+    constants = dict(next(more for one, more in FAMILIES if one.name == rule.name))
+    if rule.name == "SGD":
+        rule, constants = rule._replace(name="Momentum"), {"beta": BETAS}
+    for name, values in constants.items():
+        fit = min(changes(rule, name, values, sample, steps), key=rest_of)
+        found[name] = refined(fit, sample, steps, [name])
+    largest = max(max(one.values()) for one in sample.norms)
+    for clip in CLIPS:
+        if clip != rule.clip:
+            bounds = [largest * 0.8**k for k in range(40)] if clip != "none" else [1.0]
+            fits = [fitted(rule._replace(clip=clip, bound=b), sample, steps) for b in bounds]
+            best = refined(min(fits, key=rest_of), sample, steps, ["bound"])
+            found["clip"] = min(best, found.get("clip", best), key=rest_of)
+    fit = min(changes(rule, "decay", DECAYS, sample, steps), key=rest_of)
+    found["decay"] = refined(fit, sample, steps, ["decay"])
+    return found
+
+
+def corrections(rule, steps):
+    """Return the factor by which Adam's bias correction multiplies the rate in each step."""
+    return [np.sqrt(1 - rule.rho ** (t + 1)) / (1 - rule.beta ** (t + 1)) for t in range(steps)]

@@ -1,0 +1,203 @@
+"""The verdict: what differs first, by how much, and whether rounding can make that."""
+
+import zlib
+from collections import namedtuple
+
+from .arrays import np
+from .causes import likely_cause
+from .differences import TIMES, factor_between, norm_of, relative_difference
+from .forms import NotComparable
+from .passes import gaps, moves
+from .report import Report, Row
+
+KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
+SINGLE = 2.0**-23  # optimizers keep their constants in single precision
+COMMON = 5e-5  # the bias correction of one step, computed in single precision, is off by less
+
+
+class Case(namedtuple("Case", "old new kind t wrong apart tolerance names loss_with")):
+    """What differs first.
+
+    Attributes:
+        old: The record.
+        new: The record of the new program, with the old one's variables.
+        kind: "loss", "gradient", "step" or "state".
+        t: The number of the first step in which it does.
+        wrong: For each kind, whether it differs: a row for each step, a column for each weight.
+        apart: For each kind, the relative differences.
+        tolerance: For each kind, how far apart rounding may bring them.
+        names: For each kind, what its columns are called.
+        loss_with: A function that runs the new step on other weights or inputs; or None.
+    """
+
+
+def judged(old, new, loss_with=None):
+    """Return the report on an old record and a new one with the same variables.
+
+    Args:
+        old: The `Record` of the old program.
+        new: That of the new one, which began each step from the old one's weights.
+        loss_with: A function that runs the new step on other weights or inputs, as
+            `Comparison.loss_with` does; without it some causes are not looked for.
+
+    Raises:
+        NotComparable: The two are not of one program, or the old one is not finite.
+    """
+    if not new.about.get("of") or new.about["of"] != fingerprint(old):
+        raise NotComparable("the second record was not made by comparing with the first one")
+    check_numbers(old)
+    pairs = zip(new.steps, old.steps)
+    new = new._replace(steps=[one._replace(before=was.before) for one, was in pairs])
+    tolerance = {kind: tolerated(kind, old, new) for kind in KINDS}
+    names = {
+        "loss": list(old.steps[0].losses),
+        "gradient": [one.name for one in old.trained],
+        "step": [one.name for one in old.trained],
+        "state": [one.name for one in old.others],
+    }
+    chance = random_parts({"old program": old, "new step": new}, tolerance, names)
+    old = with_nearer_gradients(old, new, tolerance)
+    apart = gaps(new.steps, old.steps)
+    apart["step"] = without_common(new, old, apart["step"])
+    wrong = {kind: ~(apart[kind] <= tolerance[kind]) for kind in KINDS}
+    if old.about["silent"] or new.about["silent"]:
+        wrong["gradient"][:] = False
+    else:
+        for t, (one, was) in enumerate(zip(new.steps, old.steps)):
+            for k, both in enumerate(zip(one.gradients, was.gradients)):
+                wrong["gradient"][t, k] |= (both[0] is None) != (both[1] is None)
+    matched = {one.name for one in old.others} & {
+        name for names_, _, _ in new.about["matched"] for name in names_
+    }
+    for k, one in enumerate(old.others):
+        if one.name not in matched or not one.dtype.startswith(("float", "bfloat", "half")):
+            wrong["state"][:, k] = False
+    first = next(
+        ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()), None
+    )
+    notes = list(new.about["notes"])
+    forms = other_form(new, tolerance, names)
+    cause = None
+    if chance:
+        verdict, notes = "not comparable", chance + notes
+    elif first:
+        case = Case(old, new, first[1], first[0], wrong, apart, tolerance, names, loss_with)
+        verdict, cause = "differs", likely_cause(case)
+    else:
+        verdict, notes = ("differs" if forms else "the same"), forms + notes
+    rows = [
+        Row(
+            kind,
+            t,
+            names[kind][k],
+            float(apart[kind][t, k]),
+            float(tolerance[kind][t, k]),
+            bool(bad),
+        )
+        for kind in KINDS
+        for (t, k), bad in np.ndenumerate(wrong[kind])
+    ]
+    return Report(verdict, notes, cause, rows, new.about["matched"], old, new)
+
+
+def check_numbers(old):
+    """Raise NotComparable where the record itself is not finite."""
+    for t, step in enumerate(old.steps):
+        for name, values in [
+            *step.losses.items(),
+            *zip([w.name for w in old.trained], step.gradients),
+        ]:
+            if values is not None and not np.all(np.isfinite(values)):
+                raise NotComparable(
+                    "the record itself holds NaN or infinity: %s in step %d. Record a step "
+                    "whose numbers are finite" % (name, t + 1)
+                )
+
+
+def tolerated(kind, old, new):
+    """Return how far apart rounding may bring the two: a row for each step."""
+    unit = max(old.about["unit"], new.about["unit"])
+    if kind in ("step", "state"):
+        unit = max(unit, SINGLE)
+    measured = np.maximum(old.noise[kind], new.noise[kind])
+    found = TIMES * measured + TIMES * unit
+    if kind == "step":  # each side rounds a weight once when it writes it
+        for row, step in zip(found, old.steps):
+            for k, (after, move) in enumerate(zip(step.after, moves(step))):
+                with np.errstate(all="ignore"):
+                    row[k] += unit * norm_of(after) / norm_of(move) if np.any(move) else 0
+    return found
+
+
+def random_parts(sides, tolerance, names):
+    """Return a line for each side that differs from itself when it is run again."""
+    lines = []
+    for side, one in sides.items():
+        for kind in KINDS:
+            twice = one.noise["twice " + kind]
+            bad = twice > tolerance[kind]
+            if bad.any():
+                t, k = np.argwhere(bad)[0]
+                drawn = [op for op in one.about["kinds"] if "Random" in op or "Multinomial" in op]
+                lines.append(
+                    "the %s differs from itself: run twice from the same weights, the %s of %s "
+                    "in step %d is apart by %.2g. %s"
+                    % (side, kind, names[kind][k], t + 1, twice[t, k], advice(drawn))
+                )
+                break
+    return lines
+
+
+def advice(drawn):
+    """Return what to do about chance."""
+    if drawn:
+        return "It draws random numbers ({}): switch dropout and noise off, or feed what is drawn".format(
+            ", ".join(drawn)
+        )
+    return (
+        "If the step keeps state, such as an optimizer, pass it as optimizer= or among the "
+        "variables; else switch off what is random, or call "
+        "tf.config.experimental.enable_op_determinism()"
+    )
+
+
+def with_nearer_gradients(old, new, tolerance):
+    """Return the record with its gradients as the optimizer got them, if the new ones are those."""
+    given = [
+        one._replace(gradients=[a if b is None else b for a, b in zip(one.gradients, one.applied)])
+        for one in old.steps
+    ]
+    counts = [
+        np.sum(gaps(new.steps, steps)["gradient"] > tolerance["gradient"])
+        for steps in (old.steps, given)
+    ]
+    return old._replace(steps=given) if counts[1] < counts[0] else old
+
+
+def without_common(new, old, apart):
+    """Return differences of steps, less a factor of each weight that rounding can explain."""
+    found = apart.copy()
+    for t, (one, was) in enumerate(zip(new.steps, old.steps)):
+        for k, (a, b) in enumerate(zip(moves(one), moves(was))):
+            factor, _ = factor_between([a], [b])
+            if abs(factor - 1) < COMMON:
+                found[t, k] = min(found[t, k], relative_difference(a / factor, b))
+    return found
+
+
+def other_form(new, tolerance, names):
+    """Return a line where the step computes something else in a tf.function, or outside."""
+    for kind in KINDS:
+        apart = new.noise.get("other " + kind)
+        if apart is not None and (apart > tolerance[kind]).any():
+            t, k = np.argwhere(apart > tolerance[kind])[0]
+            return [
+                "eagerly and in a tf.function the new step computes different numbers: the %s of "
+                "%s in step %d is apart by %.2g" % (kind, names[kind][k], t + 1, apart[t, k])
+            ]
+    return []
+
+
+def fingerprint(record):
+    """Return a number that tells one record from another."""
+    return zlib.crc32(b"".join(np.ascontiguousarray(one).tobytes() for one in record.start))
