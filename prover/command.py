@@ -56,10 +56,8 @@ def run_prover(arguments=None):
 def contents(record, path):
     """Return what a record holds, as text."""
     lines = [
-        "%s: %d steps of TensorFlow %s" % (path, len(record.steps), record.about["tensorflow"]),
-        "losses: {}".format(
-            ", ".join(f"{k} {np.mean(v):.6g}" for k, v in record.steps[0].losses.items())
-        ),
+        f"{path}: {len(record.steps)} steps of TensorFlow {record.about['tensorflow']}",
+        *(f"loss {name}: {np.mean(v):.6g}" for name, v in record.steps[0].losses.items()),
     ]
     for name, value in zip(record.about["inputs"], record.steps[0].inputs):
         lines.append(f"input {name}: {value.dtype} {value.shape}")

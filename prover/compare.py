@@ -65,10 +65,10 @@ class Comparison:
         numbers = {id(one): k for k, one in enumerate(self.program.variables)}
         found = {}
         for name, some in (given or {}).items():
-            some = some if isinstance(some, (list, tuple)) else [some]
-            if any(id(one) not in numbers for one in some):
+            several = some if isinstance(some, (list, tuple)) else [some]
+            if any(id(one) not in numbers for one in several):
                 raise NotComparable(f"pairs gives for {name} a variable that is not passed")
-            found[name] = [numbers[id(one)] for one in some]
+            found[name] = [numbers[id(one)] for one in several]
         return found
 
     def traced(self):
@@ -107,14 +107,14 @@ class Comparison:
             )
             fitting += [pairs] * (gap < CHOICE)
         self.pairs = (fitting or choices)[0]
-        told = "told by the loss: %d of %d orders give it" % (len(fitting), len(choices))
+        told = f"told by the loss: {len(fitting)} of {len(choices)} orders give it"
         doubtful = [pair for pair in self.pairs if pair.how == "in doubt"]
         if len(fitting) != 1 and doubtful:
             names = ", ".join(old.weights[pair.old[0]].name for pair in doubtful)
             raise NotComparable(
-                "which of the new variables of the same shape is which cannot be told for %s "
-                "(%d of %d orders give the loss of the record): pass pairs={name: variable}"
-                % (names, len(fitting), len(choices))
+                f"which of the new variables of the same shape is which cannot be told for {names} "
+                f"({len(fitting)} of {len(choices)} orders give the loss of the record): pass "
+                "pairs={name: variable}"
             )
         self.pairs = [
             pair._replace(how=told) if pair.how == "in doubt" or pair.gates else pair
@@ -230,7 +230,7 @@ class Comparison:
         self.program.load(self.in_new(weights, self.rest))
         self.program.fresh()
         try:
-            return list(self.program.run(inputs).losses.values())[0]
+            return next(iter(self.program.run(inputs).losses.values()))
         except Exception:
             return None  # it cannot be run on these: they explain nothing
         finally:

@@ -84,7 +84,7 @@ def save_record(path, record):
     Raises:
         NotComparable: The path cannot be written.
     """
-    arrays = {"start/%d" % k: value for k, value in enumerate(record.start)}
+    arrays = {f"start/{k}": value for k, value in enumerate(record.start)}
     for name, value in record.noise.items():
         arrays["noise/" + name] = value
     for t, step in enumerate(record.steps):
@@ -93,7 +93,7 @@ def save_record(path, record):
                 continue
             for k, value in enumerate(values):
                 if value is not None:
-                    arrays["%s/%d/%d" % (part, t, k)] = value
+                    arrays[f"{part}/{t}/{k}"] = value
     about = dict(record.about, weights=[list(one) for one in record.weights])
     about.update(format=FORMAT, losses=list(record.steps[0].losses))
     arrays["about"] = np.array(json.dumps(about))
@@ -137,17 +137,17 @@ def load_record(path):
         ) from None
     if about.get("format") != FORMAT:
         raise NotComparable(
-            "%s has format %s and this file reads %d: take one prove_gradients.py for both sides"
-            % (path, about.get("format"), FORMAT)
+            f"{path} has format {about.get('format')} and this file reads {FORMAT}: take one "
+            "prove_gradients.py for both sides"
         )
     weights = [Weight(n, tuple(shape), kind, train) for n, shape, kind, train in about["weights"]]
     trained, others = (sum(one.trainable is yes for one in weights) for yes in (True, False))
-    start = [arrays["start/%d" % k] for k in range(len(weights))]
+    start = [arrays[f"start/{k}"] for k in range(len(weights))]
     steps, before = [], start[:trained]
     for t in range(about["steps"]):
 
         def part(name, number, t=t):
-            return [arrays.get("%s/%d/%d" % (name, t, k)) for k in range(number)]
+            return [arrays.get(f"{name}/{t}/{k}") for k in range(number)]
 
         losses = dict(zip(about["losses"], part("losses", len(about["losses"]))))
         step = Step(

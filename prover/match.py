@@ -159,15 +159,14 @@ def given_pairs(old, new, given):
     """Return the pairs that the reader names."""
     numbers, pairs = {one.name: k for k, one in enumerate(old)}, []
     for names, news in given.items():
-        names = names if isinstance(names, tuple) else (names,)
-        names = [re.sub(r":0$", "", name) for name in names]
-        news = news if isinstance(news, (list, tuple)) else [news]
-        unknown = [name for name in names if name not in numbers]
+        olds = names if isinstance(names, tuple) else (names,)
+        olds = [re.sub(r":0$", "", name) for name in olds]
+        unknown = [name for name in olds if name not in numbers]
         if unknown:
             raise NotComparable(
                 "pairs names {}, and the record has {}".format(unknown[0], ", ".join(numbers))
             )
-        ours = [numbers[name] for name in names]
+        ours = [numbers[name] for name in olds]
         shapes = [[old[k].shape for k in ours], [new[k].shape for k in news]]
         if shapes[0] == shapes[1]:
             pairs.append(pair_of(ours, news, "given"))

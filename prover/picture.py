@@ -32,13 +32,13 @@ def drawn(report):
             parts += [cell(LEFT + row.t * CELL, line, row) for row in rows[one]]
             line += 22
         line += 12
-    parts += [text(LEFT + t * CELL, TOP + 14, "step %d" % (t + 1)) for t in range(steps)]
+    parts += [text(LEFT + t * CELL, TOP + 14, f"step {t + 1}") for t in range(steps)]
     return HEAD.format(width=width, height=line + 6) + "".join(parts) + "</svg>\n"
 
 
 def curves(report, width):
     """Return the loss curves: the old one a wide line, the new one a dashed line upon it."""
-    name = list(report.old.steps[0].losses)[0]
+    name = next(iter(report.old.steps[0].losses))
     sides = [
         [
             float(abs(side.steps[t].losses.get(name, math.nan)).mean())
@@ -81,10 +81,5 @@ def cell(left, top, row):
 
 def text(left, top, words, weight="normal", color="#263238"):
     """Return words at a place."""
-    return '<text x="%d" y="%d" font-weight="%s" fill="%s">%s</text>' % (
-        left,
-        top,
-        weight,
-        color,
-        escape(words),
-    )
+    place = f'x="{left}" y="{top}" font-weight="{weight}" fill="{color}"'
+    return f"<text {place}>{escape(words)}</text>"

@@ -292,8 +292,8 @@ class StepProgram:
         self.silent = gradients is None
         if gradients is not None and len(gradients) != len(self.trained):
             raise NotComparable(
-                "the step returned %d gradients, and %d of the variables are trained: return one "
-                "for each, in their order" % (len(gradients), len(self.trained))
+                f"the step returned {len(gradients)} gradients, and {len(self.trained)} of the "
+                "variables are trained: return one for each, in their order"
             )
         numbers = {name: np.array(as_array(one)) for name, one in losses.items()}
         return Result(numbers, gradients, [None] * len(self.trained), [])

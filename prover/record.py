@@ -60,7 +60,7 @@ def record_step(path, step, variables, inputs, optimizer=None, session=None, ste
 def written(path, program, names, steps):
     """Record the steps of a program, write them, and put the program back."""
     if steps < 1:
-        raise NotComparable("steps is %d: record at least one" % steps)
+        raise NotComparable(f"steps is {steps}: record at least one")
     kept = program.keep()
     start = program.read()
     weights = program.weights()
@@ -83,7 +83,7 @@ def about_run(program, names, batches):
         "tensorflow": tf.__version__,
         "python": platform.python_version(),
         "steps": len(batches),
-        "inputs": names or ["input %d" % k for k in range(len(batches[0]))],
+        "inputs": names or [f"input {k}" for k in range(len(batches[0]))],
         "unit": program.unit,
         "kinds": program.kinds,
         "silent": program.silent,

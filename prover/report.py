@@ -1,4 +1,4 @@
-"""What is printed: the verdict first, then the cause, the evidence, and how weights were matched."""
+"""What is printed: the verdict, the cause, the evidence, and how weights were matched."""
 
 import json
 from collections import namedtuple
@@ -61,28 +61,26 @@ class Report(
         bad = [row for row in self.rows if row.wrong]
         if self.verdict == "differs" and bad:
             first = min(bad, key=lambda row: (row.t, list(WORDS).index(row.kind)))
-            lines += ["  First in step %d: %s" % (first.t + 1, told(first))]
+            lines += [f"  First in step {first.t + 1}: {told(first)}"]
             some = [r for r in bad if r.kind == first.kind and r.t == first.t and r is not first]
             lines += [f"  {told(row)}" for row in some[:4]]
             if len(some) > 4:
-                lines.append("  and %d more of this step" % (len(some) - 4))
-            if self.cause:
-                lines += [f"Likely cause ({self.cause.sure}): {self.cause.text}"]
-                lines += [f"  measured: {self.cause.evidence}"]
-                lines += [f"  see {BASE}{self.cause.page}"] if self.cause.page else []
-            else:
-                lines.append("No cause that this file knows fits what it measured.")
+                lines.append(f"  and {len(some) - 4} more of this step")
+        if self.cause:
+            lines.append(f"Likely cause ({self.cause.sure}): {self.cause.text}")
+            lines += [f"  measured: {self.cause.evidence}", f"  see {BASE}{self.cause.page}"]
+        elif self.verdict == "differs":
+            lines.append("No cause that this file knows fits what it measured.")
         for olds, news, how in self.matched:
-            lines.append("  {} = {} ({})".format(" + ".join(olds), " + ".join(news), how))
+            lines.append(f"  {' + '.join(olds)} = {' + '.join(news)} ({how})")
         return "\n".join(lines)
 
     def headline(self):
         """Return the verdict in one line."""
         if self.verdict == "the same":
-            return "THE SAME: largest relative difference %.2g, of %s numbers, over %d steps" % (
-                self.largest,
-                format(self.numbers, ","),
-                len(self.old.steps),
+            return (
+                f"THE SAME: largest relative difference {self.largest:.2g}, of {self.numbers:,} "
+                f"numbers, over {len(self.old.steps)} steps"
             )
         return self.verdict.upper()
 

@@ -50,7 +50,13 @@ FAMILIES = (
     ),
     (
         PLAIN._replace(name="RMSProp", rho=0.9, epsilon=1e-7),
-        {"rho": RHOS, "epsilon": EPSILONS, "place": PLACES[:2], "start": STARTS[:3]},
+        {
+            "rho": RHOS,
+            "epsilon": EPSILONS,
+            "place": PLACES[:2],
+            "start": STARTS[:3],
+            "beta": (0.0, 0.9),
+        },
     ),
     (
         PLAIN._replace(name="Adam", beta=0.9, rho=0.999, epsilon=1e-7),

@@ -4,7 +4,7 @@ import zlib
 from collections import namedtuple
 
 from .arrays import np
-from .causes import likely_cause
+from .causes import likely_cause, new_chance
 from .differences import TIMES, factor_between, norm_of, relative_difference
 from .forms import NotComparable
 from .passes import gaps, moves
@@ -79,7 +79,7 @@ def judged(old, new, loss_with=None):
     forms = other_form(new, tolerance, names)
     cause = None
     if chance:
-        verdict, notes = "not comparable", chance + notes
+        verdict, notes, cause = "not comparable", chance + notes, new_chance(old, new)
     elif first:
         case = Case(old, new, first[1], first[0], wrong, apart, tolerance, names, loss_with)
         verdict, cause = "differs", likely_cause(case)
@@ -109,8 +109,8 @@ def check_numbers(old):
         ]:
             if values is not None and not np.all(np.isfinite(values)):
                 raise NotComparable(
-                    "the record itself holds NaN or infinity: %s in step %d. Record a step "
-                    "whose numbers are finite" % (name, t + 1)
+                    f"the record itself holds NaN or infinity: {name} in step {t + 1}. Record a "
+                    "step whose numbers are finite"
                 )
 
 
@@ -140,9 +140,9 @@ def random_parts(sides, tolerance, names):
                 t, k = np.argwhere(bad)[0]
                 drawn = [op for op in one.about["kinds"] if "Random" in op or "Multinomial" in op]
                 lines.append(
-                    "the %s differs from itself: run twice from the same weights, the %s of %s "
-                    "in step %d is apart by %.2g. %s"
-                    % (side, kind, names[kind][k], t + 1, twice[t, k], advice(drawn))
+                    f"the {side} differs from itself: run twice from the same weights, the {kind} "
+                    f"of {names[kind][k]} in step {t + 1} is apart by {twice[t, k]:.2g}. "
+                    + advice(drawn)
                 )
                 break
     return lines
@@ -192,8 +192,8 @@ def other_form(new, tolerance, names):
         if apart is not None and (apart > tolerance[kind]).any():
             t, k = np.argwhere(apart > tolerance[kind])[0]
             return [
-                "eagerly and in a tf.function the new step computes different numbers: the %s of "
-                "%s in step %d is apart by %.2g" % (kind, names[kind][k], t + 1, apart[t, k])
+                "eagerly and in a tf.function the new step computes different numbers: the "
+                f"{kind} of {names[kind][k]} in step {t + 1} is apart by {apart[t, k]:.2g}"
             ]
     return []
 

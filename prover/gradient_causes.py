@@ -1,0 +1,244 @@
+"""Why gradients differ although the loss is the same."""
+
+import itertools
+
+from .arrays import np
+from .differences import factor_between, norm_of, relative_difference, wide
+from .loss_causes import added_weights, named_factor
+from .passes import moves
+from .reasons import listed_names, reason
+
+EXACT = 1e-6
+SUBSETS = 4000  # sets of variables whose norm is looked at
+
+
+def frozen_weights(case):
+    """A weight that was trained is not trainable in the new program."""
+    names = [case.old.weights[k].name for k in case.new.about["frozen"]]
+    if not names:
+        return None
+    evidence = "its trainable is False there"
+    return reason("not-trained", evidence, "certain", name=listed_names(names), side="new")
+
+
+def missing_gradients(case):
+    """Gradients are None or zero on one side alone."""
+    new, old = case.new.steps[case.t].gradients, case.old.steps[case.t].gradients
+    names = [one.name for one in case.old.trained]
+    bad = np.flatnonzero(case.wrong["gradient"][case.t])
+    alive = [[one is not None and np.any(one) for one in side] for side in (new, old)]
+    cut = [k for k in bad if alive[1][k] and not alive[0][k]]
+    uncut = [k for k in bad if alive[0][k] and not alive[1][k]]
+    for some, side, key in ((cut, 0, "stopped"), (uncut, 1, "not-stopped")):
+        if some:
+            behind = [k for k, yes in enumerate(alive[side]) if yes]
+            place = f"before {listed_names(names[k] for k in some)}"
+            if behind and max(some) < min(behind):
+                place = f"between {names[max(some)]} and {names[min(behind)]}"
+            value = (new, old)[side][some[0]]
+            what = "None" if value is None else "zero"
+            evidence = f"{len(some)} of {len(names)} gradients are {what} there alone"
+            return reason("stopped", evidence, said_as=key, place=place)
+    neither = [k for k in bad if not alive[0][k] and not alive[1][k]]
+    if neither:
+        words = {
+            side: "None" if some[neither[0]] is None else "zeros"
+            for side, some in (("old", old), ("new", new))
+        }
+        evidence = "the other numbers are the same"
+        return reason("zeros-for-none", evidence, "certain", name=names[neither[0]], **words)
+    return None
+
+
+def sides_of(case):
+    """Return the new and the old gradients, or the steps, of the first step that differs."""
+    one, other = case.new.steps[case.t], case.old.steps[case.t]
+    if case.kind == "gradient":
+        return one.gradients, other.gradients
+    return moves(one), moves(other)
+
+
+def other_places_of_gradients(case):
+    """Two weights have each other's gradients, or steps; or one its transpose."""
+    new, old = sides_of(case)
+    bad = np.flatnonzero(case.wrong[case.kind][case.t])
+    names, limit = [one.name for one in case.old.trained], case.tolerance[case.kind][case.t]
+
+    def equal(a, b, k):
+        if a is None or b is None or np.shape(a) != np.shape(b) or not np.any(b):
+            return False
+        return relative_difference(a, b) <= max(limit[k], EXACT)
+
+    what = "gradients" if case.kind == "gradient" else "steps"
+    for a, b in itertools.combinations(bad, 2):
+        if equal(new[a], old[b], b) and equal(new[b], old[a], a):
+            name = f"The {what} of {names[a]} and {names[b]}"
+            return reason("exchanged", "each is the other to rounding", "certain", name=name)
+    for k in bad:
+        if np.ndim(old[k]) == 2 and equal(new[k], old[k].T, k):
+            name = f"The {what[:-1]} of {names[k]}"
+            return reason("transposed", "turned, it is the old one", "certain", name=name)
+    return None
+
+
+def conjugate_gradients(case):
+    """The new gradients are complex conjugates."""
+    new, old = case.new.steps[case.t].gradients, case.old.steps[case.t].gradients
+    for k in np.flatnonzero(case.wrong["gradient"][case.t]):
+        limit = max(case.tolerance["gradient"][case.t, k], EXACT)
+        if old[k] is None or new[k] is None or old[k].dtype.kind != "c":
+            return None
+        if relative_difference(new[k], np.conj(old[k])) > limit:
+            return None
+    return reason("conjugate", "conjugated, it is the old one to rounding", "certain")
+
+
+def sum_of_losses(case):
+    """The new gradient is the sum of those of several losses."""
+    old, new = case.old.steps[case.t], case.new.steps[case.t]
+    count = len(old.losses)
+    if count < 2 or not old.terms:
+        return None
+    for k in np.flatnonzero(case.wrong["gradient"][case.t]):
+        terms = [old.terms[number * len(old.gradients) + k] for number in range(count)]
+        terms = [wide(one) for one in terms if one is not None]
+        if new.gradients[k] is None or len(terms) < 2:
+            return None
+        if relative_difference(new.gradients[k], sum(terms)) > 1e-4:
+            return None
+    what = listed_names(old.losses)
+    return reason("sum-over-targets", "the gradients of each add up to it", "certain", what=what)
+
+
+def repeated_rows(case):
+    """Only rows differ that are used more than once."""
+    new, old = sides_of(case)
+    names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
+    bad = np.flatnonzero(case.wrong[case.kind][case.t])
+    for k in bad:
+        rows = step.rows[k]
+        if rows is None:
+            numbers = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
+            rows = numbers[0] if len(numbers) == 1 else None
+        if new[k] is None or old[k] is None or np.ndim(old[k]) < 2 or rows is None:
+            return None
+        gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
+        limit = max(EXACT, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
+        differ = set(np.flatnonzero(gap > limit))
+        numbers, counts = np.unique(rows, return_counts=True)
+        if not differ or not differ <= set(numbers[counts > 1]):
+            return None
+    evidence = f"{len(differ)} rows differ, each of them used more than once"
+    return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
+
+
+def gradient_factors(case):
+    """Each gradient that differs is the old one times a number."""
+    bad = np.flatnonzero(case.wrong["gradient"].any(0))
+    table = []
+    for new, old in zip(case.new.steps, case.old.steps):
+        row = []
+        for k in bad:
+            if new.gradients[k] is None or old.gradients[k] is None:
+                return None
+            factor, rest = factor_between([new.gradients[k]], [old.gradients[k]])
+            apart = relative_difference(new.gradients[k], old.gradients[k])
+            limit = 3 * np.max(case.tolerance["gradient"][:, k])
+            if rest > max(0.01 * min(apart, 1), limit):
+                return None
+            row.append(float(np.real(factor)))
+        table.append(row)
+    table = np.array(table)
+    first = case.old.steps[0].gradients
+    sure = [
+        k
+        for k, one in enumerate(first)
+        if one is not None and np.any(one) and case.tolerance["gradient"][0, k] < 0.1
+    ]
+    rest = [k for k in sure if k not in bad]
+    near = 2e-3 * np.abs(table).mean()
+    if not rest and np.all(np.ptp(table, 1) <= near):
+        return named_factor(case, table.mean(1), "each gradient")
+    if rest and np.all(np.ptp(table, 0) <= near):
+        names = [one.name for one in case.old.trained]
+        evidence = (
+            f"the gradient of {names[bad[0]]} is {table[0, 0]:.4g} times the old one in each step, "
+            f"that of {names[rest[0]]} the same"
+        )
+        return reason(
+            "sign", evidence, place=f"The gradient of {listed_names(names[k] for k in bad)}"
+        )
+    return None
+
+
+def steady_norm(case):
+    """One side's gradients have a norm, or a largest element, that stays the same."""
+    steps = [t for t, row in enumerate(case.wrong["gradient"]) if row.any()]
+    places = [
+        k
+        for k in range(len(case.old.trained))
+        if all(one.steps[t].gradients[k] is not None for t in steps for one in (case.old, case.new))
+    ]
+    if len(steps) < 2 or not places:
+        return None
+
+    def table(record, measure):
+        rows = ([wide(record.steps[t].gradients[k]) for k in places] for t in steps)
+        return np.array([[measure(one) for one in row] for row in rows])
+
+    def largest(one):
+        return np.abs(one).max()
+
+    for label, side, other in (("new", case.new, case.old), ("old", case.old, case.new)):
+        top, free = table(side, largest).max(1), table(other, largest).max(1)
+        if np.ptp(top) < EXACT * top[0] and np.ptp(free) > 1e-3 * free[0]:
+            evidence = f"the largest element is {top[0]:.6g} in each of {len(steps)} steps"
+            return reason("clipping", evidence, how=f"by value on the {label} side")
+        norms, free = table(side, norm_of) ** 2, table(other, norm_of) ** 2
+        every = range(len(places))
+        sizes = [len(places), *range(1, len(places))]
+        subsets = (some for size in sizes for some in itertools.combinations(every, size))
+        for some in itertools.islice(subsets, SUBSETS):
+            norm, open_ = (np.sqrt(one[:, list(some)].sum(1)) for one in (norms, free))
+            if np.ptp(norm) < 1e-5 * norm[0] and np.ptp(open_) > 1e-3 * open_[0]:
+                which = "all" if len(some) == len(places) else len(some)
+                evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
+                return reason("clipping", evidence, how=f"by a norm on the {label} side")
+    return None
+
+
+def first_order(case):
+    """The old loss is computed from a gradient, and the new gradient does not go through it."""
+    if not case.old.about["through_gradient"]:
+        return None
+    evidence = "the loss is the same, and it is computed from a gradient"
+    return reason("first-order", evidence, "possible")
+
+
+def partly_stopped(case):
+    """From some layer back all gradients differ, those after it do not."""
+    bad = np.flatnonzero(case.wrong["gradient"][case.t])
+    limit = case.tolerance["gradient"][case.t]
+    old = case.old.steps[case.t].gradients
+    good = [k for k, g in enumerate(old) if g is not None and k not in bad and limit[k] < 0.1]
+    names = [one.name for one in case.old.trained]
+    if not good or max(bad) > min(good):
+        return None
+    place = f"on one of several ways between {names[max(bad)]} and {names[min(good)]}"
+    evidence = "all gradients up to there differ, those after it do not"
+    return reason("stopped", evidence, "possible", place=place)
+
+
+GRADIENT = (
+    frozen_weights,
+    missing_gradients,
+    other_places_of_gradients,
+    conjugate_gradients,
+    sum_of_losses,
+    repeated_rows,
+    steady_norm,
+    gradient_factors,
+    added_weights,
+    first_order,
+    partly_stopped,
+)

@@ -1,0 +1,212 @@
+"""Why the loss differs, from the same weights and inputs."""
+
+import itertools
+
+from .arrays import np
+from .differences import factor_between, relative_difference, wide
+from .reasons import listed_names, reason
+
+REPLICAS = (2, 3, 4, 8, 16)
+TRIALS = 40  # orders of weights that are tried
+
+
+def array_of_losses(case):
+    """The new loss is an array, whose gradient is that of its sum."""
+    for name, was in case.old.steps[0].losses.items():
+        now = case.new.steps[0].losses.get(name)
+        if now is not None and np.ndim(now) > np.ndim(was):
+            for word, value in (("mean", np.mean(wide(now))), ("sum", np.sum(wide(now)))):
+                if relative_difference(value, was) < 1e-3:
+                    what = f"the new loss is an array of shape {np.shape(now)}"
+                    evidence = f"its {word} is the old loss"
+                    return reason("sum-over-targets", evidence, "certain", what=what)
+    return None
+
+
+def loss_factor(case):
+    """The loss is the old one times a number."""
+    ratios = []
+    for new, old in zip(case.new.steps, case.old.steps):
+        for name, was in old.losses.items():
+            now = new.losses.get(name)
+            if np.shape(now) != np.shape(was) or not np.all(was):
+                return None
+            ratios.append(np.mean(wide(now)) / np.mean(wide(was)))
+    return named_factor(case, ratios, "the loss")
+
+
+def named_factor(case, ratios, what):
+    """Return the cause of a factor that is the same in each step, or goes with the inputs."""
+    ratios = np.real(ratios)
+    factor, steps = float(np.mean(ratios)), len(case.old.steps)
+    if steps < 2 or not np.all(np.isfinite(ratios)) or not np.all(ratios):
+        return None
+    if np.ptp(ratios) > 1e-4 * abs(factor):
+        return weights_factor(case, ratios, what) if len(ratios) == steps else None
+    evidence = f"{what} is {factor:.6g} times the old one in each of {steps} steps"
+    if factor < 0:
+        return reason("sign", evidence, place=what.capitalize())
+    whole = max(factor, 1 / factor)
+    number = round(whole)
+    if number < 2 or abs(whole - number) > 1e-3 * number:
+        return weights_factor(case, ratios, what)
+    sizes = sizes_of_inputs(case)
+    if number in sizes:
+        return reason("batch-factor", evidence, number=number, what=sizes[number])
+    if number in REPLICAS:
+        return reason("replica-factor", evidence, number=number)
+    if number >= 32 and number & (number - 1) == 0:
+        return reason("loss-scale", evidence, number=number)
+    return weights_factor(case, ratios, what)
+
+
+def sizes_of_inputs(case):
+    """Return the numbers by which a mean could divide, and what they are."""
+    found = {}
+    shapes = [np.shape(one) for one in case.old.steps[0].inputs]
+    for name, shape in zip(case.old.about["inputs"], shapes):
+        if shape:
+            found.setdefault(shape[0], f"the batch size, of {name}")
+            found.setdefault(int(np.prod(shape)), f"the number of elements of {name}")
+            for size in (*shape[1:], int(np.prod(shape[1:]))):
+                if size not in REPLICAS:
+                    found.setdefault(size, f"a size of {name}")
+    return found
+
+
+def weights_factor(case, ratios, what):
+    """The factor goes with the mean or the sum of an input: weights of examples."""
+    for k, name in enumerate(case.old.about["inputs"]):
+        values = [wide(one.inputs[k]) for one in case.old.steps]
+        first = values[0]
+        vector = first.ndim and first.size == len(first) and first.dtype.kind == "f"
+        if not vector or min(one.min() for one in values) < 0:
+            continue
+        for label, numbers in (
+            ("mean", [one.mean() for one in values]),
+            ("sum", [one.sum() for one in values]),
+            ("share that is not zero", [np.mean(one != 0) for one in values]),
+            ("count that is not zero", [np.sum(one != 0) for one in values]),
+            ("mean of those not zero", [one[one != 0].mean() for one in values]),
+        ):
+            for power in (1, -1):
+                rest = ratios / np.array(numbers, "f8") ** power
+                steady = np.ptp(rest) < 1e-4 * abs(rest[0])
+                if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < 1e-4):
+                    return reason(
+                        "sample-weights", f"{what} goes with the {label} of {name}", name=name
+                    )
+    return None
+
+
+def other_mode(case):
+    """Averages that one side moves stay where they are on the other: the mode of the model."""
+    start = case.old.start[len(case.old.trained) :]
+    for mover, stayer, which in (
+        (case.old, case.new, "the new one as in use, the old one as in training"),
+        (case.new, case.old, "the new one as in training, the old one as in use"),
+    ):
+        names = [
+            one.name
+            for k, one in enumerate(case.old.others)
+            if mover.steps[-1].state[k] is not None
+            and stayer.steps[-1].state[k] is not None
+            and relative_difference(mover.steps[-1].state[k], start[k]) > 1e-6
+            and relative_difference(stayer.steps[-1].state[k], start[k]) < 1e-6
+        ]
+        if names:
+            evidence = f"{listed_names(names)} moves on one side alone"
+            return reason("training-flag", evidence, which=which)
+    return None
+
+
+def other_places(case):
+    """With a weight transposed, or two exchanged, the loss is the old one."""
+    weights = case.old.trained
+    was = next(iter(case.old.steps[0].losses.values()))
+    trials = [
+        ("transposed", (k,))
+        for k, one in enumerate(weights)
+        if len(one.shape) == 2 and one.shape[0] == one.shape[1] > 1
+    ]
+    trials += [
+        ("exchanged", pair)
+        for pair in itertools.combinations(range(len(weights)), 2)
+        if weights[pair[0]].shape == weights[pair[1]].shape
+    ]
+    for key, places in trials[:TRIALS] if case.loss_with else ():
+
+        def change(values, inputs, places=places):
+            values = list(values)
+            if len(places) == 1:
+                values[places[0]] = values[places[0]].T
+            else:
+                values[places[0]], values[places[1]] = values[places[1]], values[places[0]]
+            return values, inputs
+
+        now = case.loss_with(change)
+        if now is not None and relative_difference(now, was) <= case.tolerance["loss"][0, 0]:
+            name = " and ".join(weights[k].name for k in places)
+            return reason(
+                key, "with that undone, the new loss is the old one", "certain", name=name
+            )
+    return None
+
+
+def added_weights(case):
+    """The new gradient has a multiple of some weights more: a regularization."""
+    new, old = case.new.steps[0], case.old.steps[0]
+    found = {}
+    for k, one in enumerate(case.old.trained):
+        a, b, w = new.gradients[k], old.gradients[k], old.before[k]
+        limit = case.tolerance["gradient"][0, k]
+        if a is None or b is None or relative_difference(a, b) <= limit:
+            continue
+        gap = [wide(a) - wide(b)]
+        noise = 2 * limit / relative_difference(a, b)
+        fits = [factor_between(gap, [w]), factor_between(gap, [np.sign(w)])]
+        factor, rest = min(fits, key=lambda fit: fit[1])
+        if rest > 0.02 + noise:
+            return None
+        found[one.name] = float(np.real(factor))
+    if not found:
+        return None
+    name, factor = max(found.items(), key=lambda item: abs(item[1]))
+    how = "the new loss has it in excess" if factor > 0 else "it is missing from the new loss"
+    evidence = f"the gradient of {name} differs by {abs(factor):.4g} times the weight, or its sign"
+    return reason("weight-decay", evidence, name=listed_names(found), how=how)
+
+
+def unused_input(case):
+    """An input has no effect on the new loss."""
+    for k, name in enumerate(case.old.about["inputs"]):
+        value = case.old.steps[0].inputs[k]
+        vector = value.ndim and value.size == len(value)
+        if not case.loss_with or value.dtype.kind != "f" or not vector or not np.ptp(value):
+            continue
+
+        def change(weights, inputs, k=k):
+            return weights, [one * 1.5 + 0.25 if k == n else one for n, one in enumerate(inputs)]
+
+        now, was = (case.loss_with(one) for one in (change, lambda *both: both))
+        if now is not None and np.array_equal(now, was):
+            return reason("sample-weights", "the new loss does not depend on it", name=name)
+    return None
+
+
+def other_forward(case):
+    """Nothing else fits: the forward pass is another one."""
+    what = "a constant, an activation, a padding, a path"
+    evidence = "no factor, order of weights, mode or regularization explains the loss"
+    return reason("forward", evidence, "possible", what=what)
+
+
+LOSS = (
+    array_of_losses,
+    loss_factor,
+    other_mode,
+    other_places,
+    added_weights,
+    unused_input,
+    other_forward,
+)

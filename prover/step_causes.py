@@ -1,0 +1,198 @@
+"""Why steps differ although loss and gradients are the same."""
+
+from .arrays import np
+from .differences import factor_between, norm_of, relative_difference, wide
+from .gradient_causes import other_places_of_gradients, repeated_rows
+from .passes import moves
+from .reasons import listed_names, reason
+from .rules import best_fit, corrections, fitted, sampled, single_changes
+
+ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
+KEYS = {
+    "start": "accumulator-start",
+    "rho": "beta",
+    "beta": "beta",
+    "place": "epsilon",
+    "epsilon": "epsilon",
+    "nesterov": "momentum",
+    "clip": "clipping",
+    "bound": "clipping",
+    "decay": "weight-decay",
+}
+WORDS = {
+    "start": "start of the accumulator",
+    "place": "epsilon of the root",
+    "clip": "clipping",
+    "bound": "bound",
+    "decay": "weight decay in the gradient",
+}
+
+
+def not_trained(case):
+    """A weight stays where it is on one side."""
+    for label, one, other in (("new", case.new, case.old), ("old", case.old, case.new)):
+        moved = [
+            [np.array([np.any(m) for m in moves(s)]) for s in side.steps] for side in (one, other)
+        ]
+        still = np.flatnonzero(~np.any(moved[0], 0) & np.any(moved[1], 0))
+        if len(still):
+            name = listed_names(case.old.trained[k].name for k in still)
+            evidence = f"it stays where it is in each of {len(one.steps)} steps"
+            return reason("not-trained", evidence, "certain", name=name, side=label)
+    return None
+
+
+def other_rule(case):
+    """The optimizer's rule, one of its constants, or its rate."""
+    old, new = case.old, case.new
+    chosen = [
+        k
+        for k in range(len(old.trained))
+        if all(one.gradients[k] is not None for one in old.steps)
+        and old.steps[0].gradients[k].dtype.kind == "f"
+        and np.any(old.steps[0].gradients[k])
+        and np.all(case.tolerance["gradient"][:, k] < 1e-2)
+    ]
+    if not chosen:
+        return None
+    sample, take = sampled(old, chosen)
+    if len(sample.which) < 3:
+        return None
+    before, after = take(old.steps), take(new.steps)
+    apart = max(relative_difference(a, b) for a, b in zip(after, before))
+    rounding = float(np.median(case.tolerance["step"][:, chosen]))
+    enough = np.hypot(0.05 * apart, rounding)
+    close = max(3 * rounding, min(0.02 * apart, 1e-3))
+    was = best_fit(sample, before, close)
+    factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
+    if max(rests) <= enough:
+        return named_rates(case, np.real(factors), was)
+    cause = rates_by_weight(case, sample, after, before)
+    if cause or was.rest > max(close, min(0.2 * apart, 5e-3)):
+        return cause
+    unchanged = fitted(was.rule, sample, after)
+    return (
+        changed_constant(was, unchanged, single_changes(was, sample, after), min(enough, 5e-3))
+        or added_decay(after, before, sample)
+        or other_constants(was, unchanged, best_fit(sample, after, close), sample, after, close)
+    )
+
+
+def rates_by_weight(case, sample, after, before):
+    """Some weights step by a constant factor more than others."""
+    found = {}
+    for k in np.unique(sample.which):
+        mine = sample.which == k
+        factors, rests = zip(*(factor_between([a[mine]], [b[mine]]) for a, b in zip(after, before)))
+        limit = 3 * np.max(case.tolerance["step"][:, k])
+        if max(rests) > max(limit, 1e-4) or np.ptp(factors) > max(limit, 1e-3):
+            return None
+        found[k] = float(np.mean(factors))
+    others = {k: one for k, one in found.items() if abs(one - 1) > 1e-3}
+    if not others or np.ptp(list(others.values())) > 1e-3 or mine.sum() < 2:
+        return None
+    names = listed_names(case.old.trained[k].name for k in others)
+    factor = f"{next(iter(others.values())):.6g}"
+    evidence = "it is the same factor in each step, and the others step as they did"
+    return reason("learning-rate", evidence, of=f" of {names}", factor=factor)
+
+
+def changed_constant(was, unchanged, found, enough):
+    """Return the cause that one constant of the rule is another, if one alone explains it."""
+    name, best = min(found.items(), key=lambda item: item[1].rest)
+    if best.rest > 0.2 * unchanged.rest or best.rest > np.hypot(enough, was.rest) * 2:
+        return None
+    near = {KEYS[n] for n, one in found.items() if one.rest < 1.5 * best.rest}
+    return None if near != {KEYS[name]} else rule_cause([name], was, best, unchanged.rest)
+
+
+def other_constants(was, unchanged, now, sample, steps, close):
+    """Return the cause that the rule is another, or several of its constants are."""
+    if now.rest > max(close, 5e-3):
+        return None
+    if now.rule.name != was.rule.name:
+        evidence = (
+            f"{was.rule.name} leaves {unchanged.rest:.2g} of the new steps unexplained, "
+            f"{now.rule.name} {now.rest:.2g}"
+        )
+        return reason("optimizer", evidence, old=was.rule.name, new=now.rule.name)
+    best, effects = now, {}
+    for name in KEYS:
+        if getattr(now.rule, name) != getattr(was.rule, name):
+            back = best.rule._replace(**{name: getattr(was.rule, name)})
+            fit = fitted(back, sample, steps)
+            if fit.rest <= 2 * now.rest + 1e-6:  # nothing depends on it: it need not be named
+                best = fit
+            else:
+                effects[name] = fit.rest
+    names = sorted(effects, key=effects.get, reverse=True)
+    return rule_cause(names, was, best, unchanged.rest) if names else None
+
+
+def rule_cause(names, was, best, unchanged):
+    """Return the cause that constants of the optimizer are others, the most telling one first."""
+    adam = was.rule.name == "Adam"
+    words = dict(WORDS, beta="beta_1" if adam else "momentum", rho="beta_2" if adam else "rho")
+    parts = []
+    for name in names:
+        old, new = (
+            str(value) if isinstance(value, (str, bool)) else f"{value:.6g}"
+            for value in (getattr(was.rule, name), getattr(best.rule, name))
+        )
+        if name == "clip" and new != "none":
+            new += f" {best.rule.bound:.4g}"
+        parts.append(f"{words.get(name, name)}: {old} in the old step, {new} in the new one")
+    key = "momentum" if names[0] == "beta" and not adam else KEYS[names[0]]
+    changes = "; ".join(parts)
+    evidence = (
+        f"{best.rest:.2g} of the new steps stays unexplained; as in the old step, {unchanged:.2g}"
+    )
+    return reason(key, evidence, said_as="constant", rule=was.rule.name, changes=changes)
+
+
+def named_rates(case, factors, was):
+    """Return the cause of steps that are the old ones times a number."""
+    evidence = f"the new steps are {', '.join(f'{one:.5g}' for one in factors)} times the old ones"
+    if np.ptp(factors) <= 0.02 * abs(factors[0] - 1) + ROUNDED:
+        return reason("learning-rate", evidence, of="", factor=f"{np.mean(factors):.6g}")
+    if was.rule.name == "Adam":
+        for power, side in ((1, "old"), (-1, "new")):
+            rest = factors / np.array(corrections(was.rule, len(factors))) ** power
+            if np.ptp(rest) < 1e-3 * abs(rest[0]):
+                return reason("bias-correction", evidence, side=side)
+    sizes = {
+        side: [np.hypot.reduce([norm_of(m) for m in moves(one)]) for one in steps]
+        for side, steps in (("new", case.new.steps), ("old", case.old.steps))
+    }
+    for side, other in (("new", "old"), ("old", "new")):
+        if np.ptp(sizes[side]) < 1e-4 * sizes[side][0] < np.ptp(sizes[other]):
+            evidence = f"all steps have the norm {sizes[side][0]:.5g} there"
+            return reason("clipping", evidence, how=f"by a norm on the {side} side")
+    return reason("schedule", evidence)
+
+
+def added_decay(new, old, sample):
+    """Each step takes a share of the weight off."""
+    gaps = [a - b for a, b in zip(new, old)]
+    shares, rests = zip(*(factor_between([a], [b]) for a, b in zip(gaps, sample.weights)))
+    if max(rests) > 0.05:
+        return None
+    how = f"each step takes {abs(shares[0]):.4g} of it {'less' if shares[0] > 0 else 'more'}"
+    evidence = f"that leaves {max(rests):.2g} of the difference unexplained"
+    return reason("weight-decay", evidence, name="the weights", how=how)
+
+
+def other_averages(case):
+    """Averages move at another pace."""
+    k = int(np.flatnonzero(case.wrong["state"][case.t])[0])
+    name, start = case.old.others[k].name, wide(case.old.start[len(case.old.trained) + k])
+    now, was = (wide(side.steps[0].state[k]) - start for side in (case.new, case.old))
+    evidence = f"{name} is apart by {case.apart['state'][case.t, k]:.2g}"
+    if np.any(was):
+        evidence = f"in the first step it moves {factor_between([now], [was])[0]:.5g} times as far"
+    weights = "ExponentialMovingAverage" in name
+    return reason("moving-average" if weights else "batch-norm-average", evidence, name=name)
+
+
+STEP = (not_trained, other_places_of_gradients, repeated_rows, other_rule)
+STATE = (other_averages,)
