@@ -22,8 +22,8 @@ def run_pass(program, start, befores, batches, rounding=None):
     program.fresh()
     trained = sum(one.trainable for one in program.weights())
     after, steps = start[:trained], []
-    for t, inputs in enumerate(batches):
-        before = befores(t, after)
+    for t, batch in enumerate(batches):
+        before, inputs = befores(t, after), batch
         if rounding is not None:
             before = [shaken(one, program.unit, rounding) for one in before]
             inputs = [shaken(one, program.unit, rounding) for one in inputs]

@@ -151,9 +151,7 @@ def random_parts(sides, tolerance, names):
 def advice(drawn):
     """Return what to do about chance."""
     if drawn:
-        return "It draws random numbers ({}): switch dropout and noise off, or feed what is drawn".format(
-            ", ".join(drawn)
-        )
+        return f"It draws {', '.join(drawn)}: switch dropout and noise off, or feed what is drawn"
     return (
         "If the step keeps state, such as an optimizer, pass it as optimizer= or among the "
         "variables; else switch off what is random, or call "
