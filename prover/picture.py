@@ -3,6 +3,10 @@
 import math
 from xml.sax.saxutils import escape
 
+STYLES = (
+    'stroke="#b0bec5" stroke-width="8"',
+    'stroke="#bf360c" stroke-width="2" stroke-dasharray="6 4"',
+)
 CELL, TOP, LEFT, MOST = 62, 250, 190, 40
 HEAD = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -25,7 +29,7 @@ def drawn(report):
     line = TOP
     for kind in ("gradient", "step"):
         names = [one for one in rows if one[0] == kind][:MOST]
-        parts.append(text(10, line + 14, f"relative difference of each {kind}", "bold"))
+        parts.append(text(10, line + 14, f"{kind}: relative difference", "bold"))
         line += 24
         for one in names:
             parts.append(text(10, line + 15, one[1][-26:]))
@@ -57,15 +61,13 @@ def curves(report, width):
         text(10, 130, "wide: old"),
         text(10, 150, "dashed: new"),
     ]
-    for side, style in zip(
-        sides, ('stroke="#b0bec5" stroke-width="8"', 'stroke="#bf360c" stroke-dasharray="6 4"')
-    ):
+    for side, style in zip(sides, STYLES):
         points = " ".join(
             f"{LEFT + t * across:.1f},{215 - 130 * (one - low) / ((high - low) or 1):.1f}"
             for t, one in enumerate(side)
             if math.isfinite(one)
         )
-        parts.append(f'<polyline fill="none" stroke-width="2" {style} points="{points}"/>')
+        parts.append(f'<polyline fill="none" {style} points="{points}"/>')
     return parts
 
 

@@ -135,8 +135,9 @@ def rule_cause(names, was, best, unchanged):
     words = dict(WORDS, beta="beta_1" if adam else "momentum", rho="beta_2" if adam else "rho")
     parts = []
     for name in names:
+        digits = 3 if name == "epsilon" else 4
         old, new = (
-            str(value) if isinstance(value, (str, bool)) else f"{value:.6g}"
+            str(value) if isinstance(value, (str, bool)) else f"{value:.{digits}g}"
             for value in (getattr(was.rule, name), getattr(best.rule, name))
         )
         if name == "clip" and new != "none":
