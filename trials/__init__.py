@@ -1,0 +1,1 @@
+"""Models, faults and correct ports on which a comparison of training steps is tried."""

@@ -1,0 +1,1 @@
+"""The models: an old program, data, and a port with switches each."""
