@@ -81,7 +81,9 @@ class Comparison:
         inputs = [tf.convert_to_tensor(one) for one in self.batches[0]]
         kept = self.program.keep()
         try:
-            graph = function.get_concrete_function(*inputs).graph.as_graph_def()
+            traced = function.get_concrete_function(*inputs).graph
+            self.program.adopt(traced.variables)
+            graph = traced.as_graph_def()
         except Exception as error:
             if function is step:
                 raise NotComparable(f"the step raises {first_line(error)}") from error

@@ -116,17 +116,15 @@ def repeated_rows(case):
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = np.flatnonzero(case.wrong[case.kind][case.t])
     for k in bad:
-        rows = step.rows[k]
-        if rows is None:
-            numbers = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
-            rows = numbers[0] if len(numbers) == 1 else None
-        if new[k] is None or old[k] is None or np.ndim(old[k]) < 2 or rows is None:
+        if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
             return None
+        numbers = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
+        numbers = numbers if step.rows[k] is None else [step.rows[k]]
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
         limit = max(EXACT, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
         differ = set(np.flatnonzero(gap > limit))
-        numbers, counts = np.unique(rows, return_counts=True)
-        if not differ or not differ <= set(numbers[counts > 1]):
+        counted = [np.unique(rows, return_counts=True) for rows in numbers]
+        if not any(differ and differ <= set(some[count > 1]) for some, count in counted):
             return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
@@ -143,8 +141,9 @@ def gradient_factors(case):
                 return None
             factor, rest = factor_between([new.gradients[k]], [old.gradients[k]])
             apart = relative_difference(new.gradients[k], old.gradients[k])
-            limit = 3 * np.max(case.tolerance["gradient"][:, k])
-            if rest > max(0.01 * min(apart, 1), limit):
+            # Near the limit of rounding any pattern would fit.
+            limit = min(max(0.01, 3 * case.tolerance["gradient"][:, k].max() / apart), 0.3)
+            if apart and rest > limit * min(apart, 1):
                 return None
             row.append(float(np.real(factor)))
         table.append(row)
@@ -200,7 +199,8 @@ def steady_norm(case):
         subsets = (some for size in sizes for some in itertools.combinations(every, size))
         for some in itertools.islice(subsets, SUBSETS):
             norm, open_ = (np.sqrt(one[:, list(some)].sum(1)) for one in (norms, free))
-            if np.ptp(norm) < 1e-5 * norm[0] and np.ptp(open_) > 1e-3 * open_[0]:
+            steady = np.ptp(norm) < 1e-5 * norm[0]
+            if steady and abs(open_ - norm).max() > 1e-4 * norm[0]:
                 which = "all" if len(some) == len(places) else len(some)
                 evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
                 return reason("clipping", evidence, how=f"by a norm on the {label} side")
@@ -224,8 +224,12 @@ def partly_stopped(case):
     names = [one.name for one in case.old.trained]
     if not good or max(bad) > min(good):
         return None
+    drawn = set(case.new.about["kinds"]) - set(case.old.about["kinds"])
+    stops = sorted(drawn & {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Floor", "Sign"})
+    if not stops and not any("tf.function" in one for one in case.new.about["notes"]):
+        return None
     place = f"on one of several ways between {names[max(bad)]} and {names[min(good)]}"
-    evidence = "all gradients up to there differ, those after it do not"
+    evidence = f"all gradients up to there differ, those after it do not; {' '.join(stops)}"
     return reason("stopped", evidence, "possible", place=place)
 
 
@@ -236,8 +240,8 @@ GRADIENT = (
     conjugate_gradients,
     sum_of_losses,
     repeated_rows,
-    steady_norm,
     gradient_factors,
+    steady_norm,
     added_weights,
     first_order,
     partly_stopped,

@@ -5,6 +5,7 @@ import itertools
 from .arrays import np
 from .differences import factor_between, relative_difference, wide
 from .reasons import listed_names, reason
+from .record import equal_examples
 
 REPLICAS = (2, 3, 4, 8, 16)
 TRIALS = 40  # orders of weights that are tried
@@ -47,6 +48,11 @@ def named_factor(case, ratios, what):
     if factor < 0:
         return reason("sign", evidence, place=what.capitalize())
     whole = max(factor, 1 / factor)
+    less = [size for size in sizes_of_inputs(case) if size > 2]
+    less = [size for size in less if abs(whole - size / (size - 1)) < 1e-5]
+    if less:
+        what = sizes_of_inputs(case)[less[0]]
+        return reason("batch-factor", evidence, said_as="one-less", number=less[0], what=what)
     number = round(whole)
     if number < 2 or abs(whole - number) > 1e-3 * number:
         return weights_factor(case, ratios, what)
@@ -194,10 +200,20 @@ def unused_input(case):
     return None
 
 
-def other_forward(case):
-    """Nothing else fits: the forward pass is another one."""
+def one_or_all_examples(case):
+    """A batch of equal examples tells the forward pass from what weighs examples."""
+    was = case.old.about["equal"]
+    if not was or not case.loss_with:
+        return None
+    now = case.loss_with(lambda weights, inputs: (weights, equal_examples(inputs)))
+    if now is None:
+        return None
+    apart = relative_difference(np.mean(np.abs(now)), next(iter(was.values())))
+    if apart <= max(10 * case.tolerance["loss"][0, 0], 1e-5):
+        evidence = "with the first example in the place of each, the loss is the old one"
+        return reason("sample-weights", evidence, said_as="weighed")
     what = "a constant, an activation, a padding, a path"
-    evidence = "no factor, order of weights, mode or regularization explains the loss"
+    evidence = "a batch of equal examples, too, has another loss, and no factor explains it"
     return reason("forward", evidence, "possible", what=what)
 
 
@@ -208,5 +224,5 @@ LOSS = (
     other_places,
     added_weights,
     unused_input,
-    other_forward,
+    one_or_all_examples,
 )

@@ -214,6 +214,14 @@ class StepProgram:
         self.kept = self.slots()
         self.first = self.values(self.kept)
 
+    def adopt(self, variables):
+        """Take charge of other variables that the step turned out to use: it must not keep them."""
+        known = {id(getattr(one, "value", one)) for one in self.variables + self.kept}
+        known.update(id(one) for one in self.variables + self.kept)
+        more = [one for one in variables if id(one) not in known]
+        self.first += self.values(more)
+        self.kept += more
+
     def slots(self):
         """Return the variables of the optimizers."""
         known = {id(one) for one in self.variables}

@@ -7,6 +7,15 @@ REASONS = {
         "One side takes the mean where the other takes the sum: {number} is {what}.",
         "explanation/sum-over-targets/",
     ),
+    "one-less": (
+        "One side divides by one less than the other: {number} is {what}.",
+        "explanation/sum-over-targets/",
+    ),
+    "weighed": (
+        "The examples of a batch are weighed or averaged otherwise: weights, a mask, a mean of "
+        "means, or some of them left out.",
+        "explanation/sum-over-targets/",
+    ),
     "replica-factor": (
         "One side counts {number} times: replicas or towers, whose losses or gradients are added "
         "up or averaged; or a constant in the loss, such as the half of tf.nn.l2_loss.",

@@ -2,6 +2,7 @@
 
 import platform
 
+from .arrays import np
 from .forms import NotComparable, Record, save_record
 from .passes import first_weights, run_passes
 from .programs import GraphProgram, StepProgram
@@ -68,11 +69,32 @@ def written(path, program, names, steps):
     try:
         batches = program.batches(steps)
         found, noise = run_passes(program, start, first_weights(start, trained), batches)
+        equal = losses_of_equal_examples(program, start, batches[0])
     finally:
         program.restore(kept)
-    made = Record(about_run(program, names, batches), weights, start, found, noise)
+    about = dict(about_run(program, names, batches), equal=equal)
+    made = Record(about, weights, start, found, noise)
     save_record(path, made)
     return made
+
+
+def losses_of_equal_examples(program, start, inputs):
+    """Return the losses of a batch of equal examples, which weighs none of them; or None."""
+    program.load(start)
+    program.fresh()
+    try:
+        losses = program.run(equal_examples(inputs)).losses
+    except Exception:
+        return None  # the program does not take such a batch: it explains nothing
+    return {name: float(np.mean(np.abs(value))) for name, value in losses.items()}
+
+
+def equal_examples(inputs):
+    """Return inputs with their first example in the place of each."""
+    size = next((len(one) for one in inputs if np.ndim(one)), 0)
+    return [
+        np.repeat(one[:1], size, 0) if np.ndim(one) and len(one) == size else one for one in inputs
+    ]
 
 
 def about_run(program, names, batches):

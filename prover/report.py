@@ -8,6 +8,7 @@ from .picture import drawn
 
 STATUS = {"the same": 0, "differs": 1, "not comparable": 2}
 WORDS = {"loss": "the loss", "gradient": "the gradient", "step": "the step", "state": "the value"}
+LOST = 0.5  # where rounding can make as much, nothing is compared
 BASE = ""  # where the site's pages stand
 
 
@@ -43,7 +44,7 @@ class Report(
     def largest(self):
         """The largest relative difference among those that rounding explains."""
         return max(
-            [row.apart for row in self.rows if row.tolerance < 1 and not row.wrong], default=0
+            [row.apart for row in self.rows if row.tolerance < LOST and not row.wrong], default=0
         )
 
     @property
@@ -51,8 +52,8 @@ class Report(
         """How many numbers were compared."""
         if not self.old:
             return 0
-        sizes = [np.size(one) for one in self.old.start[: len(self.old.trained)]]
-        return len(self.old.steps) * (len(self.old.steps[0].losses) + 2 * sum(sizes))
+        sizes = {one.name: int(np.prod(one.shape)) for one in self.old.weights}
+        return sum(sizes.get(row.name, 1) for row in self.rows if row.tolerance < LOST)
 
     def __str__(self):
         """Return the report as text."""

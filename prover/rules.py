@@ -139,13 +139,13 @@ def clipped(rule, gradient, norms, which):
     return gradient * np.array([factors[k] for k in which])
 
 
-def fitted(rule, sample, steps):
-    """Return how well a rule explains steps, each with a rate of its own."""
+def fitted(rule, sample, steps, known=None):
+    """Return how well a rule explains steps, with known rates or one of its own for each."""
     rest = whole = 0.0
     rates = []
-    for way, step in zip(directions(rule, sample), steps):
+    for t, (way, step) in enumerate(zip(directions(rule, sample), steps)):
         with np.errstate(all="ignore"):
-            rate = -np.dot(way, step) / np.dot(way, way)
+            rate = known[t] if known else -np.dot(way, step) / np.dot(way, way)
             gap = step + rate * way
         rest, whole = rest + np.dot(gap, gap), whole + np.dot(step, step)
         rates.append(rate)
@@ -173,12 +173,22 @@ def rest_of(fit):
     return fit.rest
 
 
-def changes(rule, name, values, sample, steps):
-    """Return the fits of a rule with another value of one constant."""
-    return [fitted(rule._replace(**{name: value}), sample, steps) for value in values]
+def changes(rule, name, values, sample, steps, old=None):
+    """Return the fits of a rule with another value of one constant, at the rates of an old fit."""
+    rules = [rule._replace(**{name: value}) for value in values]
+    return [fitted(one, sample, steps, old and same_rates(old, one)) for one in rules]
 
 
-def refined(fit, sample, steps, names):
+def same_rates(old, rule):
+    """Return the rates of an old fit with another rule: Adam's are corrected as before."""
+    before, after = (np.array(corrections(one, len(old.rates))) for one in (old.rule, rule))
+    rates = np.array(old.rates)
+    if rule.name != "Adam" or np.ptp(rates) < np.ptp(rates / before):
+        return list(rates)
+    return list(rates / before * after)
+
+
+def refined(fit, sample, steps, names, old=None):
     """Return a fit whose constants have been moved, one by one, to where it explains most."""
     for name in names:
         value = getattr(fit.rule, name)
@@ -188,7 +198,7 @@ def refined(fit, sample, steps, names):
                 value = getattr(fit.rule, name)
                 some = np.exp(np.linspace(-width, width, 9)) * (1 - value if below else value)
                 some = [1 - one if below else one for one in some]
-                fit = min([fit, *changes(fit.rule, name, some, sample, steps)], key=rest_of)
+                fit = min([fit, *changes(fit.rule, name, some, sample, steps, old)], key=rest_of)
     return fit
 
 
@@ -208,17 +218,18 @@ def single_changes(old, sample, steps):
     if rule.name == "SGD":
         rule, constants = rule._replace(name="Momentum"), {"beta": BETAS}
     for name, values in constants.items():
-        fit = min(changes(rule, name, values, sample, steps), key=rest_of)
-        found[name] = refined(fit, sample, steps, [name])
+        fit = min(changes(rule, name, values, sample, steps, old), key=rest_of)
+        found[name] = refined(fit, sample, steps, [name], old)
     largest = max(max(one.values()) for one in sample.norms)
     for clip in CLIPS:
         if clip != rule.clip:
             bounds = [largest * 0.8**k for k in range(40)] if clip != "none" else [1.0]
-            fits = [fitted(rule._replace(clip=clip, bound=b), sample, steps) for b in bounds]
-            best = refined(min(fits, key=rest_of), sample, steps, ["bound"])
+            clips = rule._replace(clip=clip)
+            fits = changes(clips, "bound", bounds, sample, steps, old)
+            best = refined(min(fits, key=rest_of), sample, steps, ["bound"], old)
             found["clip"] = min(best, found.get("clip", best), key=rest_of)
-    fit = min(changes(rule, "decay", DECAYS, sample, steps), key=rest_of)
-    found["decay"] = refined(fit, sample, steps, ["decay"])
+    fit = min(changes(rule, "decay", DECAYS, sample, steps, old), key=rest_of)
+    found["decay"] = refined(fit, sample, steps, ["decay"], old)
     return found
 
 

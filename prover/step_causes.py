@@ -144,6 +144,8 @@ def rule_cause(names, was, best, unchanged):
             new += f" {best.rule.bound:.4g}"
         parts.append(f"{words.get(name, name)}: {old} in the old step, {new} in the new one")
     key = "momentum" if names[0] == "beta" and not adam else KEYS[names[0]]
+    if names[0] == "place" and "corrected" in (was.rule.place, best.rule.place):
+        key = "bias-correction"
     changes = "; ".join(parts)
     evidence = (
         f"{best.rest:.2g} of the new steps stays unexplained; as in the old step, {unchanged:.2g}"

@@ -8,10 +8,12 @@ from .causes import likely_cause, new_chance
 from .differences import TIMES, factor_between, norm_of, relative_difference
 from .forms import NotComparable
 from .passes import gaps, moves
-from .report import Report, Row
+from .report import LOST, Report, Row
 
 KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
 SINGLE = 2.0**-23  # optimizers keep their constants in single precision
+CHANCE = 256  # units in the last place by which a run may differ from itself
+SOME = 0.25  # of the weights and steps
 COMMON = 5e-5  # the bias correction of one step, computed in single precision, is off by less
 
 
@@ -55,11 +57,12 @@ def judged(old, new, loss_with=None):
         "step": [one.name for one in old.trained],
         "state": [one.name for one in old.others],
     }
-    chance = random_parts({"old program": old, "new step": new}, tolerance, names)
+    chance = random_parts({"old program": old, "new step": new}, names)
     old = with_nearer_gradients(old, new, tolerance)
     apart = gaps(new.steps, old.steps)
     apart["step"] = without_common(new, old, apart["step"])
-    wrong = {kind: ~(apart[kind] <= tolerance[kind]) for kind in KINDS}
+    lost = {kind: tolerance[kind] >= LOST for kind in KINDS}
+    wrong = {kind: ~(apart[kind] <= tolerance[kind]) & ~lost[kind] for kind in KINDS}
     if old.about["silent"] or new.about["silent"]:
         wrong["gradient"][:] = False
     else:
@@ -78,6 +81,7 @@ def judged(old, new, loss_with=None):
     notes = list(new.about["notes"])
     forms = other_form(new, tolerance, names)
     cause = None
+    chance += lost_parts(lost, names)
     if chance:
         verdict, notes, cause = "not comparable", chance + notes, new_chance(old, new)
     elif first:
@@ -129,14 +133,15 @@ def tolerated(kind, old, new):
     return found
 
 
-def random_parts(sides, tolerance, names):
+def random_parts(sides, names):
     """Return a line for each side that differs from itself when it is run again."""
     lines = []
     for side, one in sides.items():
         for kind in KINDS:
             twice = one.noise["twice " + kind]
-            bad = twice > tolerance[kind]
-            if bad.any():
+            bad = twice > CHANCE * one.about["unit"]
+            # A gradient that is zero but for rounding may differ; not most of them.
+            if bad.any() and (kind == "loss" or np.mean(bad) > SOME):
                 t, k = np.argwhere(bad)[0]
                 drawn = [op for op in one.about["kinds"] if "Random" in op or "Multinomial" in op]
                 lines.append(
@@ -146,6 +151,14 @@ def random_parts(sides, tolerance, names):
                 )
                 break
     return lines
+
+
+def lost_parts(lost, names):
+    """Return a line where rounding alone moves a loss so far that nothing can be told."""
+    for name, bad in zip(names["loss"], lost["loss"].any(0)):
+        if bad:
+            return [f"rounding alone moves {name} by more than half: nothing can be told from it"]
+    return []
 
 
 def advice(drawn):

@@ -78,8 +78,22 @@ def main(models):
                 wanted = one.get("cause")
                 good = said["cause"] == wanted if wanted else said["verdict"] == "the same"
                 mark = "   " if good else "***"
-                print(mark, f"{seconds:.1f}s", name, one["model"], one["name"], one.get("size", ""),
-                      "|", wanted, "->", said["verdict"], said["cause"], "|", said["text"][:160], flush=True)
+                print(
+                    mark,
+                    f"{seconds:.1f}s",
+                    name,
+                    one["model"],
+                    one["name"],
+                    one.get("size", ""),
+                    "|",
+                    wanted,
+                    "->",
+                    said["verdict"],
+                    said["cause"],
+                    "|",
+                    said["text"][:160],
+                    flush=True,
+                )
                 collections.Counter()
     print(counts(outcomes))
     if not models:
