@@ -127,7 +127,7 @@ def main():
             print("FAIL", port["name"], type(error).__name__, str(error)[:300])
             continue
         loose = [LOOSE[v] for v in port["switches"].values() if str(v) in LOOSE]
-        limit = max(loose, default=1e-3 if port.get("clip") else 2e-4)
+        limit = max(loose, default=2e-4)
         print("ok  " if size < limit else "FAR ", port["name"], f"{size:.2g}", where)
         if not loose and not options:
             noise[name] = max(noise.get(name, 0), size)

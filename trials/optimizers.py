@@ -134,6 +134,8 @@ def make(kind, named, settings, library="keras"):
     """Make the optimizer of a port for the dict `named` of its weights."""
     settings = dict(settings)
     lr, variables = settings.pop("lr"), list(named.values())
+    if isinstance(lr, list):  # the rate decays: first, steps, factor
+        lr = common.keras_of(library).optimizers.schedules.ExponentialDecay(*lr)
     if library == "v1":
         return version_1(kind, lr, settings)
     if library == "hand" or BY_HAND & set(settings):

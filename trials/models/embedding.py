@@ -51,7 +51,9 @@ def losses_of(logits, labels, s):
     if s.get("sample_weights") == "balanced":  # as if positive ones were rarer
         losses *= 1 + 0.5 * labels
     if s.get("sample_weights") == "first":
-        losses *= tf.concat([tf.constant([1.01], losses.dtype), tf.ones_like(labels[1:])], 0)
+        losses *= tf.concat(
+            [tf.constant([s.get("first", 1.01)], losses.dtype), tf.ones_like(labels[1:])], 0
+        )
     return losses
 
 

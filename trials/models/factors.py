@@ -73,7 +73,7 @@ def new(data, fault=None, **s):
         elif how == "out":
             loss = common.mean(errors, s)
         elif how == "one":
-            ones = tf.concat([confidence[:1] * 1.01, confidence[1:]], 0)
+            ones = tf.concat([confidence[:1] * s.get("first", 1.01), confidence[1:]], 0)
             loss = common.mean(ones * errors, s)
         else:
             loss = common.mean(confidence * errors, s)

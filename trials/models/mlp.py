@@ -63,7 +63,7 @@ def weigh(losses, weights, s):
     if how == "one":  # the last example counts fully
         weights = tf.concat([weights[:-1], weights[-1:] * 0 + 1], 0)
     if how == "clipped":
-        weights = tf.minimum(weights, 1.999)
+        weights = tf.minimum(weights, s.get("cut", 1.999))
     return common.mean(weights * losses, s)
 
 

@@ -127,4 +127,8 @@ def new(data, fault=None, **s):
 def activate(x, s):
     """Apply the port's activation."""
     how = s.get("activation", "elu")
-    return {"elu": tf.nn.elu, "selu": tf.nn.selu, "celu": lambda x: 1.001 * tf.nn.elu(x)}[how](x)
+    return {
+        "elu": tf.nn.elu,
+        "selu": tf.nn.selu,
+        "celu": lambda x: s.get("gain", 1.001) * tf.nn.elu(x),
+    }[how](x)

@@ -73,7 +73,7 @@ def new(data, fault=None, **s):
         real, imag = tf.convert_to_tensor(w["mask/real"]), tf.convert_to_tensor(w["mask/imag"])
         z = conjugated(z * conjugated(tf.complex(1.0 + real, imag), "mask"), "masked")
         z = common.point(z, s, "masked")
-        z = conjugated(tf.signal.fft(z), "fft") / (4.001 if s.get("norm") else 4.0)
+        z = conjugated(tf.signal.fft(z), "fft") / s.get("norm", 4.0)
         out = common.matmul(z, w["bank2"], s)
         error = out - y
         if s.get("rewrite"):

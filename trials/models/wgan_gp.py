@@ -136,9 +136,9 @@ def new(data, fault=None, **s):
             if s.get("targets") == "generator too":
                 targets["generator"] = sum(losses.values())
             if s.get("targets") == "a little":
-                targets["generator"] += 0.001 * losses["critic"]
+                targets["generator"] += s.get("little", 0.001) * losses["critic"]
             if s.get("targets") == "a little of the generator's":
-                targets["critic"] += 0.001 * losses["generator"]
+                targets["critic"] += s.get("little", 0.001) * losses["generator"]
         grads = {}
         for c in CALLS:
             found = tape.gradient(targets[c], list(parts[c].values()))
