@@ -65,13 +65,15 @@ def other_places_of_gradients(case):
     names, limit = [one.name for one in case.old.trained], case.tolerance[case.kind][case.t]
 
     def equal(a, b, k):
-        if a is None or b is None or np.shape(a) != np.shape(b) or not np.any(b):
-            return False
+        empty = [one is None or not np.any(one) for one in (a, b)]
+        if any(empty) or np.shape(a) != np.shape(b):
+            return all(empty)
         return relative_difference(a, b) <= max(limit[k], EXACT)
 
     what = "gradients" if case.kind == "gradient" else "steps"
     for a, b in itertools.combinations(bad, 2):
-        if equal(new[a], old[b], b) and equal(new[b], old[a], a):
+        some = np.any(old[a]) or np.any(old[b])  # None counts as False
+        if some and equal(new[a], old[b], b) and equal(new[b], old[a], a):
             name = f"The {what} of {names[a]} and {names[b]}"
             return reason("exchanged", "each is the other to rounding", "certain", name=name)
     for k in bad:
@@ -158,16 +160,14 @@ def gradient_factors(case):
     near = 2e-3 * np.abs(table).mean()
     if not rest and np.all(np.ptp(table, 1) <= near):
         return named_factor(case, table.mean(1), "each gradient")
-    if rest and np.all(np.ptp(table, 0) <= near):
-        names = [one.name for one in case.old.trained]
-        evidence = (
-            f"the gradient of {names[bad[0]]} is {table[0, 0]:.4g} times the old one in each step, "
-            f"that of {names[rest[0]]} the same"
-        )
-        return reason(
-            "sign", evidence, place=f"The gradient of {listed_names(names[k] for k in bad)}"
-        )
-    return None
+    if not rest or np.any(np.ptp(table, 0) > near):
+        return None
+    names = [one.name for one in case.old.trained]
+    what = f"the gradient of {listed_names(names[k] for k in bad)}"
+    if table[0, 0] > 0 and (np.ptp(table) > near or max(bad) > min(rest)):
+        return named_factor(case, table.mean(1), what) if np.ptp(table) <= near else None
+    evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
+    return reason("sign", evidence, place=what.capitalize())
 
 
 def steady_norm(case):
@@ -235,8 +235,8 @@ def partly_stopped(case):
 
 GRADIENT = (
     frozen_weights,
-    missing_gradients,
     other_places_of_gradients,
+    missing_gradients,
     conjugate_gradients,
     sum_of_losses,
     repeated_rows,

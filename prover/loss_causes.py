@@ -83,8 +83,8 @@ def sizes_of_inputs(case):
 def weights_factor(case, ratios, what):
     """The factor goes with the mean or the sum of an input: weights of examples."""
     for k, name in enumerate(case.old.about["inputs"]):
+        first = case.old.steps[0].inputs[k]
         values = [wide(one.inputs[k]) for one in case.old.steps]
-        first = values[0]
         vector = first.ndim and first.size == len(first) and first.dtype.kind == "f"
         if not vector or min(one.min() for one in values) < 0:
             continue
@@ -183,6 +183,24 @@ def added_weights(case):
     return reason("weight-decay", evidence, name=listed_names(found), how=how)
 
 
+def factor_of_a_part(case):
+    """Some gradients are the old ones times a number: one term of the loss is."""
+    found = {}
+    for k, one in enumerate(case.old.trained):
+        sides = [[s.gradients[k] for s in side.steps] for side in (case.new, case.old)]
+        if np.prod(one.shape) < 4 or any(g is None or not np.any(g) for s in sides for g in s):
+            continue
+        fits = [factor_between([a], [b]) for a, b in zip(*sides)]
+        factors = np.real([factor for factor, _ in fits])
+        steady = np.ptp(factors) < 1e-3 * abs(factors.mean())
+        if steady and max(rest for _, rest in fits) < 1e-3 and abs(factors.mean() - 1) > 5e-3:
+            found[one.name] = factors
+    if not found:
+        return None
+    factors = np.mean(list(found.values()), 0)
+    return named_factor(case, factors, f"the gradient of {listed_names(found)}")
+
+
 def unused_input(case):
     """An input has no effect on the new loss."""
     for k, name in enumerate(case.old.about["inputs"]):
@@ -205,15 +223,16 @@ def one_or_all_examples(case):
     was = case.old.about["equal"]
     if not was or not case.loss_with:
         return None
-    now = case.loss_with(lambda weights, inputs: (weights, equal_examples(inputs)))
-    if now is None:
+    batches = equal_examples(case.old.steps[0].inputs)
+    now = [case.loss_with(lambda weights, _, one=one: (weights, one)) for one in batches]
+    if any(one is None for one in now):
         return None
-    apart = relative_difference(np.mean(np.abs(now)), next(iter(was.values())))
-    if apart <= max(10 * case.tolerance["loss"][0, 0], 1e-5):
-        evidence = "with the first example in the place of each, the loss is the old one"
+    apart = [relative_difference(np.mean(np.abs(a)), b) for a, b in zip(now, was)]
+    if min(apart) <= max(10 * case.tolerance["loss"][0, 0], 1e-5):
+        evidence = "with one example in the place of each, the loss is the old one"
         return reason("sample-weights", evidence, said_as="weighed")
     what = "a constant, an activation, a padding, a path"
-    evidence = "a batch of equal examples, too, has another loss, and no factor explains it"
+    evidence = "batches of equal examples, too, have another loss, and no factor explains it"
     return reason("forward", evidence, "possible", what=what)
 
 
@@ -223,6 +242,7 @@ LOSS = (
     other_mode,
     other_places,
     added_weights,
+    factor_of_a_part,
     unused_input,
     one_or_all_examples,
 )

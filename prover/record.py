@@ -79,21 +79,28 @@ def written(path, program, names, steps):
 
 
 def losses_of_equal_examples(program, start, inputs):
-    """Return the losses of a batch of equal examples, which weighs none of them; or None."""
-    program.load(start)
-    program.fresh()
-    try:
-        losses = program.run(equal_examples(inputs)).losses
-    except Exception:
-        return None  # the program does not take such a batch: it explains nothing
-    return {name: float(np.mean(np.abs(value))) for name, value in losses.items()}
+    """Return the first loss of batches of equal examples, which weigh none of them; or none."""
+    found = []
+    for batch in equal_examples(inputs):
+        program.load(start)
+        program.fresh()
+        try:
+            loss = next(iter(program.run(batch).losses.values()))
+        except Exception:
+            return []  # the program does not take such a batch: it explains nothing
+        found.append(float(np.mean(np.abs(loss))))
+    return found
 
 
 def equal_examples(inputs):
-    """Return inputs with their first example in the place of each."""
+    """Return inputs with their first, middle and last example in the place of each."""
     size = next((len(one) for one in inputs if np.ndim(one)), 0)
     return [
-        np.repeat(one[:1], size, 0) if np.ndim(one) and len(one) == size else one for one in inputs
+        [
+            np.repeat(one[k : k + 1], size, 0) if np.ndim(one) and len(one) == size else one
+            for one in inputs
+        ]
+        for k in sorted({0, size // 2, max(size - 1, 0)})
     ]
 
 

@@ -1,103 +1,110 @@
-"""Try the prover on ports that are known to be wrong, or right, and write down what it said.
+"""Try the prover on ports that are wrong on purpose, and on right ones; write down what it says.
 
-`python -m trials` runs both lists; `python -m trials mlp` one model's part, and writes nothing.
+`python -m trials` runs both lists. `python -m trials mlp lstm` runs the part of some models, and
+writes nothing.
 """
 
-import collections
 import importlib
 import json
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import tensorflow as tf
 
 from checks import ROOT
+from pages.history import git_says
 from prover.compare import compare
 from prover.record import record
 
 HERE = ROOT / "trials"
-LISTS = {"faults": HERE / "faults.json", "ports": HERE / "ports.json"}
+LISTS = {name: HERE / f"{name}.json" for name in ("faults", "ports")}
 OUTCOMES = HERE / "outcomes.json"
+TABLE = HERE / "figures.txt"
+HEAD = "| Cause put in | faults | found | named | another named |\n|---|---:|---:|---:|---:|\n"
 
 
-def recorded(model, switches, folder):
-    """Record the old program of a model, and return the file and the data."""
-    module = importlib.import_module(f"trials.models.{model}")
-    asked = switches.get("data", {})
-    path = f"{folder}/{model}-{abs(hash(json.dumps(asked, sort_keys=True)))}.npz"
+def recorded(one, folder):
+    """Record the old program of a fault or port, and return its model, the file and the data."""
+    module = importlib.import_module(f"trials.models.{one['model']}")
+    asked = one["switches"].get("data", {})
+    path = Path(folder) / f"{one['model']}-{'-'.join(map(str, sorted(asked.items())))}.npz"
     data = module.data(**asked)
-    if not (HERE / path).exists():
+    if not path.exists():
         v1 = tf.compat.v1
         with tf.Graph().as_default(), v1.Session() as session:
             given = module.old(v1, data)
             session.run(v1.global_variables_initializer())
-            record(path, session, **given)
-    return module, path, data
+            record(str(path), session, **given)
+    return module, str(path), data
+
+
+def report_on(one, folder):
+    """Return the prover's report on a fault or port of the lists."""
+    module, path, data = recorded(one, folder)
+    switches = {name: value for name, value in one["switches"].items() if name != "data"}
+    return compare(path, **module.new(data, **switches))
 
 
 def outcome_of(one, folder):
-    """Run one port of a list, and return what the prover said of it."""
-    switches = dict(one["switches"])
-    module, path, data = recorded(one["model"], switches, folder)
-    switches.pop("data", None)
-    begun = time.perf_counter()
-    report = compare(path, **module.new(data, **switches))
-    said = {"verdict": report.verdict, "cause": report.cause and report.cause.key}
-    said["text"] = report.cause.text if report.cause else " ".join(report.notes)
-    return said, time.perf_counter() - begun
+    """Return what the prover says of a fault or port: verdict, cause, and in words."""
+    report = report_on(one, folder)
+    cause = report.cause
+    text = cause.text if cause else " ".join(report.notes)
+    return {"verdict": report.verdict, "cause": cause and cause.key, "text": text}
 
 
-def counts(outcomes):
-    """Return the figures of both lists."""
-    faults = [one for one in outcomes if one["list"] == "faults"]
-    ports = [one for one in outcomes if one["list"] == "ports"]
-    right = [one for one in faults if one["said"]["cause"] == one["cause"]]
+def as_wanted(one):
+    """Return whether the prover says of a fault or port what is true of it."""
+    if "cause" in one:
+        return one["said"]["cause"] == one["cause"]
+    return one["said"]["verdict"] == "the same"
+
+
+def figures_of(faults):
+    """Return of some faults how many there are, were found, named rightly, and wrongly."""
     named = [one for one in faults if one["said"]["cause"]]
-    return {
-        "faults": len(faults),
-        "found": sum(one["said"]["verdict"] != "the same" for one in faults),
-        "right": len(right),
-        "wrong": len(named) - len(right),
-        "ports": len(ports),
-        "the same": sum(one["said"]["verdict"] == "the same" for one in ports),
-        "differs": sum(one["said"]["verdict"] == "differs" for one in ports),
-    }
+    right = sum(map(as_wanted, named))
+    found = sum(one["said"]["verdict"] != "the same" for one in faults)
+    return len(faults), found, right, len(named) - right
+
+
+def table_of(outcomes):
+    """Return the figures of both lists as the page shows them."""
+    faults = [one for one in outcomes if "cause" in one]
+    ports = [one["said"]["verdict"] for one in outcomes if "cause" not in one]
+    causes = sorted({one["cause"] for one in faults})
+    rows = [(name, [one for one in faults if one["cause"] == name]) for name in causes]
+    small = [one for one in faults if one["size"] < 1e-3]
+    rows += [("**all**", faults), ("of these, below 0.001", small)]
+    lines = [f"| {name} | {' | '.join(map(str, figures_of(some)))} |" for name, some in rows]
+    counts = [ports.count(one) for one in ("the same", "differs", "not comparable")]
+    table = "\n".join(lines)
+    return (
+        f"{HEAD}{table}\n\n"
+        f"Of {len(ports)} right ports {counts[0]} were called the same, {counts[1]} different, and "
+        f"{counts[2]} not comparable.\n"
+    )
 
 
 def main(models):
-    """Run both lists, print what is not as it should be, and write all down."""
+    """Run the lists, print what is not as it should be, and write all down."""
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, path in LISTS.items():
+        for path in LISTS.values():
             for one in json.loads(path.read_text("utf-8")):
-                if models and one["model"] not in models:
-                    continue
-                said, seconds = outcome_of(one, folder)
-                outcomes.append({"list": name, **one, "said": said})
-                wanted = one.get("cause")
-                good = said["cause"] == wanted if wanted else said["verdict"] == "the same"
-                mark = "   " if good else "***"
-                print(
-                    mark,
-                    f"{seconds:.1f}s",
-                    name,
-                    one["model"],
-                    one["name"],
-                    one.get("size", ""),
-                    "|",
-                    wanted,
-                    "->",
-                    said["verdict"],
-                    said["cause"],
-                    "|",
-                    said["text"][:160],
-                    flush=True,
-                )
-                collections.Counter()
-    print(counts(outcomes))
+                if not models or one["model"] in models:
+                    begun = time.perf_counter()
+                    outcomes.append(dict(one, said=outcome_of(one, folder)))
+                    if not as_wanted(outcomes[-1]):
+                        spent = time.perf_counter() - begun
+                        print(f"{one['name']} ({spent:.1f} s): {outcomes[-1]['said']}", flush=True)
+    print(table_of(outcomes))
     if not models:
+        commit = git_says(ROOT, "rev-parse", "--short=8", "HEAD").strip()
         OUTCOMES.write_text(json.dumps(outcomes, indent=1) + "\n", "utf-8")
+        TABLE.write_text(f"{table_of(outcomes)}\nmade at commit {commit}\n", "utf-8")
 
 
 if __name__ == "__main__":
