@@ -65,16 +65,22 @@ def other_rule(case):
     close = max(3 * rounding, min(0.02 * apart, 1e-3))
     was = best_fit(sample, before, close)
     factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
-    if max(rests) <= enough:
-        return named_rates(case, np.real(factors), was)
-    cause = rates_by_weight(case, sample, after, before)
+    factors, one_factor = np.real(factors), max(rests) <= enough
+    cause = one_factor and (constant_rate(factors) or left_out_correction(factors, was))
+    cause = cause or rates_by_weight(case, sample, after, before)
     if cause or was.rest > max(close, min(0.2 * apart, 5e-3)):
+        return cause or (one_factor and other_rates(case, factors)) or None
+    unchanged = fitted(was.rule, sample, after, was.rates)
+    found = single_changes(was, sample, after)
+    best = min(found.values(), key=lambda fit: fit.rest)
+    # Against rates that are free in each step, one constant explains more if it explains as much.
+    if one_factor and best.rest > 1.2 * max(rests) + close:
+        return other_rates(case, factors)
+    cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
+    if cause or one_factor:
         return cause
-    unchanged = fitted(was.rule, sample, after)
-    return (
-        changed_constant(was, unchanged, single_changes(was, sample, after), min(enough, 5e-3))
-        or added_decay(after, before, sample)
-        or other_constants(was, unchanged, best_fit(sample, after, close), sample, after, close)
+    return added_decay(after, before, sample) or other_constants(
+        was, unchanged, best_fit(sample, after, close), sample, after, close
     )
 
 
@@ -153,16 +159,30 @@ def rule_cause(names, was, best, unchanged):
     return reason(key, evidence, said_as="constant", rule=was.rule.name, changes=changes)
 
 
-def named_rates(case, factors, was):
-    """Return the cause of steps that are the old ones times a number."""
-    evidence = f"the new steps are {', '.join(f'{one:.5g}' for one in factors)} times the old ones"
-    if np.ptp(factors) <= 0.02 * abs(factors[0] - 1) + ROUNDED:
-        return reason("learning-rate", evidence, of="", factor=f"{np.mean(factors):.6g}")
-    if was.rule.name == "Adam":
-        for power, side in ((1, "old"), (-1, "new")):
-            rest = factors / np.array(corrections(was.rule, len(factors))) ** power
-            if np.ptp(rest) < 1e-3 * abs(rest[0]):
-                return reason("bias-correction", evidence, side=side)
+def said_factors(factors):
+    """Return in words how steps compare."""
+    return f"the new steps are {', '.join(f'{one:.5g}' for one in factors)} times the old ones"
+
+
+def constant_rate(factors):
+    """All steps are the old ones times the same number."""
+    if np.ptp(factors) > 0.02 * abs(factors[0] - 1) + ROUNDED:
+        return None
+    factor = f"{np.mean(factors):.6g}"
+    return reason("learning-rate", said_factors(factors), of="", factor=factor)
+
+
+def left_out_correction(factors, was):
+    """The steps are the old ones times what Adam's bias correction is."""
+    for power, side in ((1, "old"), (-1, "new")):
+        rest = factors / np.array(corrections(was.rule, len(factors))) ** power
+        if was.rule.name == "Adam" and np.ptp(rest) < 5e-3 * abs(rest[0]):
+            return reason("bias-correction", said_factors(factors), side=side)
+    return None
+
+
+def other_rates(case, factors):
+    """The steps are the old ones times a number that changes: clipping, or a schedule."""
     sizes = {
         side: [np.hypot.reduce([norm_of(m) for m in moves(one)]) for one in steps]
         for side, steps in (("new", case.new.steps), ("old", case.old.steps))
@@ -171,7 +191,7 @@ def named_rates(case, factors, was):
         if np.ptp(sizes[side]) < 1e-4 * sizes[side][0] < np.ptp(sizes[other]):
             evidence = f"all steps have the norm {sizes[side][0]:.5g} there"
             return reason("clipping", evidence, how=f"by a norm on the {side} side")
-    return reason("schedule", evidence)
+    return reason("schedule", said_factors(factors))
 
 
 def added_decay(new, old, sample):
