@@ -111,11 +111,9 @@ def main():
     named = [a for a in sys.argv[1:] if not a.startswith("-")]
     faults = json.loads((HERE / "faults.json").read_text())
     ports = json.loads((HERE / "ports.json").read_text())
-    kept, noise = {}, {}
-    for port in ports:
+    kept, noise, right = {}, {}, {}
+    for port in (p for p in ports if not named or p["model"] in named):
         name, options = port["model"], port.get("data", {})
-        if named and name not in named:
-            continue
         key = name, json.dumps(options)
         try:
             if key not in kept:
@@ -129,11 +127,8 @@ def main():
         print("ok  " if size < limit else "FAR ", port["name"], f"{size:.2g}", where)
         if not loose and not options:
             noise[name] = max(noise.get(name, 0), size)
-    right = {}
-    for fault in faults:
+    for fault in (f for f in faults if not named or f["model"] in named):
         name, options = fault["model"], fault.get("data", {})
-        if named and name not in named:
-            continue
         key = name, json.dumps(options)
         try:
             if key not in right:
