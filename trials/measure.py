@@ -1,6 +1,9 @@
 """Measure the faults, and check that correct ports do what the old programs do.
 
-Run `python -m trials.measure` for a report, `--write` to put the sizes into faults.json.
+Run `python -m trials.measure` for a report, `--write` to put the sizes into faults.json. In the
+lists, `switches` are arguments of a model's `new`, and `data`, where given, of its `data`; `also`
+names other causes that would have the same effect. How the weights of a port correspond to the
+old ones lies in `step.truth`: it is for this script, and not for what is tried.
 """
 
 import importlib
@@ -18,11 +21,6 @@ LOOSE = {"bfloat16": 0.5, "float16": 0.03, "mixed_bfloat16": 0.5, "mixed_float16
 def model(name):
     """Import a model."""
     return importlib.import_module(f"trials.models.{name}")
-
-
-def dense(value):
-    """Return a gradient as an array, None as none."""
-    return None if value is None else np.array(tf.convert_to_tensor(value))
 
 
 def run_old(name, options):
@@ -46,8 +44,7 @@ def run_old(name, options):
         ops = built["train_op"] if isinstance(built["train_op"], list) else [built["train_op"]]
         for i in range(5):
             feed = fed[i] if isinstance(fed, list) else fed
-            row = {"loss": loss, "gradient": grads}
-            row = session.run(row, feed)
+            row = session.run({"loss": loss, "gradient": grads}, feed)
             for op in ops:
                 session.run(op, feed)
             after = session.run({v.op.name: v for v in variables})
@@ -79,7 +76,8 @@ def run_new(name, switches, options):
             {k: np.array(v) for k, v in loss.items()} if isinstance(loss, dict) else np.array(loss)
         )
         assert len(grads) == len(trained), "one gradient for each trained variable"
-        grads = {k: dense(g) for k, g in zip(trained, grads, strict=True) if g is not None}
+        found = zip(trained, grads, strict=True)
+        grads = {k: np.array(tf.convert_to_tensor(g)) for k, g in found if g is not None}
         if "read" in truth:
             zero = {k: np.zeros(v.shape) for k, v in load(data["weights"]).items()}
             grads, none = read({**zero, **grads}), read(zero)
@@ -113,11 +111,9 @@ def main():
     named = [a for a in sys.argv[1:] if not a.startswith("-")]
     faults = json.loads((HERE / "faults.json").read_text())
     ports = json.loads((HERE / "ports.json").read_text())
-    kept, noise = {}, {}
-    for port in ports:
+    kept, noise, right = {}, {}, {}
+    for port in (p for p in ports if not named or p["model"] in named):
         name, options = port["model"], port.get("data", {})
-        if named and name not in named:
-            continue
         key = name, json.dumps(options)
         try:
             if key not in kept:
@@ -131,11 +127,8 @@ def main():
         print("ok  " if size < limit else "FAR ", port["name"], f"{size:.2g}", where)
         if not loose and not options:
             noise[name] = max(noise.get(name, 0), size)
-    right = {}
-    for fault in faults:
+    for fault in (f for f in faults if not named or f["model"] in named):
         name, options = fault["model"], fault.get("data", {})
-        if named and name not in named:
-            continue
         key = name, json.dumps(options)
         try:
             if key not in right:
