@@ -214,6 +214,12 @@ class Comparison:
             )
             for pair in self.pairs
         ]
+        about["thawed"] = [
+            self.old.weights[k].name
+            for pair in self.pairs
+            for k in pair.old
+            if not self.old.weights[k].trainable and self.news[pair.new[0]].trainable
+        ]
         mapped = [self.as_old(new, was) for new, was in zip(steps, self.old.steps)]
         noise = {name: self.noise_as_old(name, one) for name, one in noise.items()}
         new = Record(about, self.old.weights, self.old.start, mapped, noise)

@@ -4,6 +4,7 @@ from .arrays import np
 from .differences import relative_difference
 from .forms import Step, as_stored, nudged
 
+SURE = 1e-4  # of a gradient's size: an element below it has few digits that are not rounding
 TRIES = 3  # runs with weights and inputs moved by one unit in the last place
 
 
@@ -95,16 +96,32 @@ def gaps(steps, others):
     for name, parts in (
         ("loss", lambda step: list(step.losses.values())),
         ("gradient", lambda step: step.gradients),
-        ("step", moves),
+        ("step", None),
         ("state", lambda step: step.state),
     ):
         found[name] = np.array(
             [
-                [relative_difference(a, b) for a, b in zip(parts(one), parts(other))]
+                [
+                    relative_difference(a, b)
+                    for a, b in (zip(parts(one), parts(other)) if parts else settled(one, other))
+                ]
                 for one, other in zip(steps, others)
             ]
         )
     return found
+
+
+def settled(step, other):
+    """Return the moves of two steps, without elements whose gradient is rounding, mostly.
+
+    An optimizer that divides by the size of a gradient makes a whole step of it.
+    """
+    for one, two, gradient in zip(moves(step), moves(other), other.gradients):
+        sure = 1
+        if gradient is not None and gradient.shape == one.shape:
+            size = np.abs(gradient)
+            sure = (size == 0) | (size > SURE * np.sqrt(np.mean(size.astype("f8") ** 2)))
+        yield one * sure, two * sure
 
 
 def moves(step):

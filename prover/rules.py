@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from .arrays import np
 from .differences import wide
-from .passes import moves
+from .passes import SURE, moves
 
 SAMPLE = 300  # elements of each weight that are looked at
 BETAS = (0.9, 0.0, 0.5, 0.8, 0.95, 0.99)
@@ -85,7 +85,8 @@ def sampled(record, chosen):
     random, places = np.random.RandomState(0), {}
     for k in chosen:
         values = [wide(one.gradients[k]).ravel() for one in record.steps]
-        alive = np.flatnonzero(np.all(np.array(values) != 0, 0))
+        sizes = np.abs(values)
+        alive = np.flatnonzero(np.all(sizes > SURE * np.sqrt(np.mean(sizes**2)), 0))
         places[k] = np.sort(random.permutation(alive)[:SAMPLE])
 
     def take(arrays):
@@ -176,16 +177,16 @@ def rest_of(fit):
 def changes(rule, name, values, sample, steps, old=None):
     """Return the fits of a rule with another value of one constant, at the rates of an old fit."""
     rules = [rule._replace(**{name: value}) for value in values]
-    return [fitted(one, sample, steps, old and same_rates(old, one)) for one in rules]
+    known = [same_rates(old, one) if old else [None] for one in rules]
+    return [fitted(one, sample, steps, some) for one, more in zip(rules, known) for some in more]
 
 
 def same_rates(old, rule):
-    """Return the rates of an old fit with another rule: Adam's are corrected as before."""
+    """Return the rates of an old fit; for Adam as they are, and with another bias correction."""
+    if rule.name != "Adam":
+        return [list(old.rates)]
     before, after = (np.array(corrections(one, len(old.rates))) for one in (old.rule, rule))
-    rates = np.array(old.rates)
-    if rule.name != "Adam" or np.ptp(rates) < np.ptp(rates / before):
-        return list(rates)
-    return list(rates / before * after)
+    return [list(old.rates), list(np.array(old.rates) / before * after)]
 
 
 def refined(fit, sample, steps, names, old=None):

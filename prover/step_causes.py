@@ -213,6 +213,8 @@ def other_averages(case):
     evidence = f"{name} is apart by {case.apart['state'][case.t, k]:.2g}"
     if np.any(was):
         evidence = f"in the first step it moves {factor_between([now], [was])[0]:.5g} times as far"
+    if name in case.new.about["thawed"] and not np.any(was):
+        return reason("not-trained", "the new step trains it", "certain", name=name, side="old")
     weights = "ExponentialMovingAverage" in name
     return reason("moving-average" if weights else "batch-norm-average", evidence, name=name)
 

@@ -7,7 +7,7 @@ from .arrays import np
 from .causes import likely_cause, new_chance
 from .differences import TIMES, factor_between, norm_of, relative_difference
 from .forms import NotComparable
-from .passes import gaps, moves
+from .passes import gaps, moves, settled
 from .report import LOST, Report, Row
 
 KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
@@ -189,7 +189,7 @@ def without_common(new, old, apart):
     """Return differences of steps, less a factor of each weight that rounding can explain."""
     found = apart.copy()
     for t, (one, was) in enumerate(zip(new.steps, old.steps)):
-        for k, (a, b) in enumerate(zip(moves(one), moves(was))):
+        for k, (a, b) in enumerate(settled(one, was)):
             factor, _ = factor_between([a], [b])
             if abs(factor - 1) < COMMON:
                 found[t, k] = min(found[t, k], relative_difference(a / factor, b))

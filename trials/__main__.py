@@ -52,13 +52,15 @@ def outcome_of(one, folder):
     report = report_on(one, folder)
     cause = report.cause
     text = cause.text if cause else " ".join(report.notes)
-    return {"verdict": report.verdict, "cause": cause and cause.key, "text": text}
+    margin = max((row.apart / row.tolerance for row in report.rows), default=0.0)
+    said = {"verdict": report.verdict, "cause": cause and cause.key, "text": text}
+    return dict(said, margin=float(f"{margin:.3g}"))
 
 
 def as_wanted(one):
     """Return whether the prover says of a fault or port what is true of it."""
     if "cause" in one:
-        return one["said"]["cause"] == one["cause"]
+        return one["said"]["cause"] in (one["cause"], *one.get("also", ()))
     return one["said"]["verdict"] == "the same"
 
 
