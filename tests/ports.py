@@ -14,7 +14,7 @@ def recorded_port(path, record, tf, **changes):
         tf: `tensorflow.compat.v1`.
         changes: The program's `size`, the `grow` of its loss, and arguments of `record`.
     """
-    import numpy  # noqa: ICN001, PLC0415 (the text runs alone)
+    import numpy  # noqa: PLC0415 (the text runs alone)
 
     size, grow = changes.pop("size", 4), changes.pop("grow", 1.0)
     random = numpy.random.RandomState(0)
