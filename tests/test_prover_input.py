@@ -377,6 +377,31 @@ def test_picture_that_cannot_be_written_is_told(closed_place, whole, tmp_path_fa
     assert f"{closed_place} cannot be written" in done.stderr
 
 
+def test_closed_pipe_is_no_failure(whole):
+    """As behind `| head -1`: nothing is said, and the status is that of a closed pipe."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "prover", whole]
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_name_that_cannot_be_printed_is_no_failure(whole, tmp_path):
+    """A terminal that knows ASCII alone gets an escape for each other letter."""
+    path = tmp_path / "größe.npz"
+    path.write_bytes(Path(whole).read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "prover", path],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"gr\xf6\xdfe.npz: 3 steps" in done.stdout
+
+
 @contextlib.contextmanager
 def full_disk(size):
     """Let no file grow beyond a size, as on a disk that is full."""
