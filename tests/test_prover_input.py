@@ -23,10 +23,11 @@ AGAIN = "record it again"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Write a record of the tiny program."""
-    path = str(tmp_path_factory.mktemp("whole") / "old.npz")
-    recorded_port(path, record, v1)
-    return path
+    """Write a record of the tiny program, and nothing beside it."""
+    path = tmp_path_factory.mktemp("whole") / "old.npz"
+    recorded_port(str(path), record, v1)
+    assert list(path.parent.iterdir()) == [path]
+    return str(path)
 
 
 def line_that_refuses(report):
