@@ -1,4 +1,7 @@
-"""Make the one file that readers download: all rooms in one namespace, and the mapping inside."""
+"""Make the one file that readers download: all rooms of a package in one namespace.
+
+The finder's holds the mapping, too.
+"""
 
 import ast
 import builtins
@@ -11,21 +14,25 @@ from .held import held_mapping
 
 HERE = Path(__file__).parent
 FIRST = "__main__"  # its docstring is that of the file
-MAPPING = "held"  # in the file, what it gives stands instead of what makes it
+MAPPING = HERE / "held.py"  # in the file, what it gives stands instead of what makes it
 
 
 class Room(namedtuple("Room", "name says needs imports defines code")):
-    """A module of this package: what it needs of others and of Python, and its code without it."""
+    """A module of a package: what it needs of others and of Python, and its code without it."""
 
 
-def bundle(base=""):
-    """Return the text of find_gradients.py, for the site at the address `base`.
+def bundle(base="", folder=HERE):
+    """Return the text of find_gradients.py, or of another package's one file.
+
+    Args:
+        base: The address of the site.
+        folder: That of the package.
 
     Raises:
         ValueError: The rooms do not fit into one namespace.
     """
-    rooms = joined_rooms(FIRST)
-    misfits = list(clashes(rooms))
+    rooms = joined_rooms(folder, FIRST)
+    misfits = list(clashes(folder, rooms))
     if misfits:
         raise ValueError("\n".join(misfits))
     imports = sorted({line for room in rooms for line in room.imports.values()})
@@ -37,28 +44,29 @@ def bundle(base=""):
     return text
 
 
-def joined_rooms(name, rooms=(), above=()):
+def joined_rooms(folder, name, rooms=(), above=()):
     """Return `rooms`, then those that the room of a name needs, and it, each once."""
     if name in above:
-        raise ValueError(f"finder/: {' needs '.join([*above, name])}")
+        raise ValueError(f"{folder.name}/: {' needs '.join([*above, name])}")
     if any(room.name == name for room in rooms):
         return rooms
-    room = room_of(name)
+    room = room_of(folder, name)
     for one in room.needs:
-        rooms = joined_rooms(one, rooms, (*above, name))
+        rooms = joined_rooms(folder, one, rooms, (*above, name))
     return (*rooms, room)
 
 
-def room_of(name):
+def room_of(folder, name):
     """Return the room of a name."""
-    source = mapping_source() if name == MAPPING else (HERE / f"{name}.py").read_text("utf-8")
+    path = folder / f"{name}.py"
+    source = mapping_source() if path == MAPPING else path.read_text("utf-8")
     tree = ast.parse(source)
     above = [one for one in tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]
     own = [one for one in above if getattr(one, "level", 0)]
     every = [one for one in ast.walk(tree) if getattr(one, "level", 0)]
     plain = all(one.level == 1 and one.module and not one.names[0].asname for one in own)
     if not plain or len(every) > len(own) or tree.body[1 : len(above) + 1] != above:
-        raise ValueError(f"finder/{name}.py: write `from .room import name`, at its head")
+        raise ValueError(f"{folder.name}/{name}.py: write `from .room import name`, at its head")
     imports = {
         alias.asname or alias.name: ast.unparse(type(one)(**{**vars(one), "names": [alias]}))
         for one in above
@@ -78,16 +86,16 @@ def mapping_source():
     return f'"""Given."""\nimport json\ndef held_mapping():\n    return json.loads({packed!r})\n'
 
 
-def clashes(rooms):
+def clashes(folder, rooms):
     """Yield what would mean something else in one namespace, or is left out of it."""
     known = dict.fromkeys(dir(builtins), "Python's own")
     for room in rooms:
-        own = dict.fromkeys(room.defines, f"that of finder/{room.name}.py")
+        own = dict.fromkeys(room.defines, f"that of {folder.name}/{room.name}.py")
         for name, origin in [*room.imports.items(), *own.items()]:
             if known.setdefault(name, origin) != origin:
                 yield f"{name} is {known[name]}, and {origin}"
     if "BASE" not in known:
         yield "no room has BASE, the address of the site"
-    for path in HERE.glob("*.py"):
+    for path in folder.glob("*.py"):
         if path.stem not in {*(room.name for room in rooms), "__init__", "bundle", "mapping"}:
-            yield f"finder/{path.name}: no room needs it"
+            yield f"{folder.name}/{path.name}: no room needs it"

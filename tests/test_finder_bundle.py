@@ -41,7 +41,7 @@ MISFITS = {  # each is a room of that name, and what is said of it
     },
     "no room has BASE": {"__main__": "from .low import known"},
     "__main__ needs low needs __main__": {"low": "from .__main__ import BASE\n\nknown = 1"},
-    "low.py: write": {"low": "from . import other"},
+    "/low.py: write": {"low": "from . import other"},
     "low.py: write `from": {"low": "from .other import one as known"},
     "low.py: write `from .room": {"low": "def known():\n    from .other import one"},
     "low.py: write `from .room import name`": {"low": "known = 1\nfrom .other import one"},
@@ -105,14 +105,13 @@ def test_one_file_runs_alone(downloaded, tmp_path):
 
 
 @pytest.mark.parametrize("message", MISFITS)
-def test_rooms_that_do_not_fit_stop_the_bundle(message, tmp_path, monkeypatch):
+def test_rooms_that_do_not_fit_stop_the_bundle(message, tmp_path):
     """Where one namespace would mean something else, nothing is published."""
-    monkeypatch.setattr(bundle, "HERE", tmp_path)
     for misfits in ({}, MISFITS[message]):
         for name, code in {**ROOMS, **misfits}.items():
             (tmp_path / f"{name}.py").write_text(f'"""A room."""\n\n{code}\n', "utf-8")
         if misfits:
             with pytest.raises(ValueError, match=message):
-                bundle.bundle()
+                bundle.bundle(folder=tmp_path)
         else:
-            bundle.bundle()
+            bundle.bundle(folder=tmp_path)

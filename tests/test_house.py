@@ -17,6 +17,7 @@ BUDGETS = {
     "pages": (400, "one parse of a page, and what is read from it, every verdict included"),
     "releases": (255, "what 25 releases printed, how that is replayed, and what it says"),
     "finder": (1950, "1,800 in the file that readers get, without a library; 150 make that file"),
+    "prover": (2200, "record, match, run, compare, name a cause"),
     "website": (600, "what MkDocs and its theme lack"),
     "docs/assets": (650, "own script and style; the rest is the theme's"),
 }
@@ -27,6 +28,7 @@ ARROWS = {
     "pages": {"checks"},
     "releases": {"checks"},
     "finder": {"pages"},
+    "prover": set(),
     "website": {"checks", "pages", "releases", "finder"},
 }
 FIGURES = [*sorted((ROOT / "bench").rglob("*.txt")), ROOT / "breaks/noticed.txt"]

@@ -1,4 +1,4 @@
-"""Publish the verdicts as data, the finder of old gradient code, and what runs it in a browser.
+"""Publish the verdicts as data, the files that readers run, and what runs one in a browser.
 
 Brython, a package, is Python in JavaScript. Of its standard library, only what the finder
 imports is published: the whole is 5 MB.
@@ -7,6 +7,7 @@ imports is published: the whole is 5 MB.
 import json
 from importlib import resources
 
+from checks import ROOT
 from finder.bundle import bundle
 from finder.mapping import joined, schema
 
@@ -24,10 +25,10 @@ def as_json(data):
 
 
 def files_to_publish(site):
-    """Return verdicts, the finder, its mapping and Brython as files: {path: what it holds}.
+    """Return verdicts, both tools, the mapping and Brython as files: {path: what it holds}.
 
     Raises:
-        ValueError: Rules and the tables of the pages do not fit.
+        ValueError: Rules and the tables of the pages do not fit, or the rooms of a tool.
     """
     data = resources.files("brython") / "data"
     library = (data / "brython_stdlib.js").read_text("utf-8")
@@ -39,6 +40,7 @@ def files_to_publish(site):
         "old-api/calls.json": as_json(calls),
         "parameters/parameters.json": as_json([one._asdict() for one in site.nine]),
         "start/find_gradients.py": bundle(site.config.site_url or ""),
+        "start/prove_gradients.py": bundle(site.config.site_url or "", ROOT / "prover"),
         "start/rules.json": as_json(joined()),
         "start/rules.schema.json": as_json(schema()),
         "assets/brython.js": (data / "brython.js").read_text("utf-8"),
