@@ -1,5 +1,6 @@
 """The command line: what a record holds, and two records compared."""
 
+import os
 import sys
 
 from .arrays import np
@@ -33,22 +34,34 @@ def prover_options(arguments):
 
 
 def run_prover(arguments=None):
-    """Run as a program; return the exit status."""
+    """Run as a program; a name that cannot be printed, or a closed pipe, is no failure."""
     asked = prover_options(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     if np is None:
         print("prove_gradients.py: NumPy is missing: python -m pip install numpy", file=sys.stderr)
         return 2
     try:
-        old = load_record(asked.old)
-        if not asked.new:
-            print(contents(old, asked.old))
-            return 0
-        report = judged(old, load_record(asked.new))
-        if asked.picture:
-            report.picture(asked.picture)
+        status = compare_command(asked)
+        sys.stdout.flush()
     except NotComparable as error:
         print(f"prove_gradients.py: {error}", file=sys.stderr)
-        return 2
+        status = 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 141
+    return status
+
+
+def compare_command(asked):
+    """Do what is asked for; return the exit status."""
+    old = load_record(asked.old)
+    if not asked.new:
+        print(contents(old, asked.old))
+        return 0
+    report = judged(old, load_record(asked.new))
+    if asked.picture:
+        report.picture(asked.picture)
     print(report.json() if asked.format == "json" else report)
     return report.status
 

@@ -2,7 +2,7 @@
 
 from .arrays import np
 from .differences import relative_difference
-from .forms import NotComparable, Record, load_record, save_record
+from .forms import NotComparable, Record, first_line, load_record, save_record
 from .match import matched_weights
 from .passes import gaps, run_pass, run_passes
 from .programs import StepProgram, lowest_unit
@@ -32,7 +32,11 @@ def compare(path, step, variables, optimizer=None, pairs=None, save=None):
     try:
         old = load_record(path)
         program = StepProgram(step, variables, optimizer)
-        return Comparison(old, program, pairs).report(save)
+        kept = program.keep()
+        try:
+            return Comparison(old, program, pairs).report(save)
+        finally:
+            program.restore(kept)
     except NotComparable as error:
         return Report("not comparable", [str(error)])
 
@@ -57,8 +61,19 @@ class Comparison:
         self.other, kinds, program.kinds = self.traced()
         program.unit = lowest_unit(kinds, [one.dtype for one in self.news if one.trainable])
         self.pairs, choices = matched_weights(old.weights, self.news, self.numbered(given))
+        self.check_types()
         if choices:
             self.choose(choices)
+
+    def check_types(self):
+        """Note weights of another data type, and refuse those that hold whole numbers."""
+        for pair in self.pairs:
+            one, other = self.old.weights[pair.old[0]], self.news[pair.new[0]]
+            said = f"{other.name} is {other.dtype}, and {one.name} is {one.dtype} in the record"
+            if one.trainable and other.dtype.startswith(("int", "uint", "bool")):
+                raise NotComparable(f"{said}: give it that type")
+            if one.trainable and one.dtype != other.dtype:
+                self.notes.append(said)
 
     def numbered(self, given):
         """Return the reader's pairs, with the number of each variable in its stead."""
@@ -110,7 +125,7 @@ class Comparison:
             fitting += [pairs] * (gap < CHOICE)
         self.pairs = (fitting or choices)[0]
         told = f"told by the loss: {len(fitting)} of {len(choices)} orders give it"
-        doubtful = [pair for pair in self.pairs if pair.how == "in doubt"]
+        doubtful = [pair for pair in self.pairs if pair.how.endswith("in doubt")]
         if len(fitting) != 1 and doubtful:
             names = ", ".join(old.weights[pair.old[0]].name for pair in doubtful)
             raise NotComparable(
@@ -119,7 +134,7 @@ class Comparison:
                 "pairs={name: variable}"
             )
         self.pairs = [
-            pair._replace(how=told) if pair.how == "in doubt" or pair.gates else pair
+            pair._replace(how=told) if pair.how.endswith("in doubt") or pair.gates else pair
             for pair in self.pairs
         ]
 
@@ -223,9 +238,11 @@ class Comparison:
         mapped = [self.as_old(new, was) for new, was in zip(steps, self.old.steps)]
         noise = {name: self.noise_as_old(name, one) for name, one in noise.items()}
         new = Record(about, self.old.weights, self.old.start, mapped, noise)
-        if save:
-            save_record(save, new)
-        return judged(self.old, new, self.loss_with)
+        report = judged(self.old, new, self.loss_with)
+        try:
+            return save_record(save, new) or report if save else report
+        except NotComparable as error:  # what was found is told all the same
+            return report._replace(notes=[*report.notes, str(error)])
 
     def loss_with(self, change):
         """Return the first loss of the new step on other weights or inputs, and put all back.
@@ -243,9 +260,3 @@ class Comparison:
             return None  # it cannot be run on these: they explain nothing
         finally:
             self.program.restore(kept)
-
-
-def first_line(error):
-    """Return an error's type and the first line that it says."""
-    lines = str(error).strip().split("\n")
-    return f"{type(error).__name__}: {lines[0][:200]}"

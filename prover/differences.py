@@ -20,10 +20,10 @@ def relative_difference(new, old):
         other = old if new is None else new
         return 0.0 if other is None or not np.any(other) else float("inf" if old is None else 1)
     new, old = wide(new), wide(old)
-    if np.array_equal(new, old):
-        return 0.0
     if new.shape != old.shape:
         return float("inf")
+    if np.all((new == old) | (np.isnan(new) & np.isnan(old))):
+        return 0.0
     with np.errstate(all="ignore"):
         size, gap = np.linalg.norm(old.ravel()), np.linalg.norm((new - old).ravel())
         return float(gap / size) if size and np.isfinite(gap / size) else float("inf")

@@ -1,5 +1,6 @@
 """What a record holds, and the file that keeps it: NumPy's .npz, without pickle."""
 
+import contextlib
 import json
 import os
 import zipfile
@@ -8,6 +9,12 @@ from collections import namedtuple
 from .arrays import np
 
 FORMAT = 1
+EMPTY = (
+    "Graph execution error",
+    "Detected at node",
+    "File ",
+    "Node: ",
+)  # what TensorFlow says first
 UNITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 UNITS["half"] = UNITS["float16"]
 
@@ -95,18 +102,36 @@ def save_record(path, record):
                 if value is not None:
                     arrays[f"{part}/{t}/{k}"] = value
     about = dict(record.about, weights=[list(one) for one in record.weights])
-    about.update(format=FORMAT, losses=list(record.steps[0].losses))
+    about.update(format=FORMAT, losses=list(record.steps[0].losses), parts=sorted(arrays))
     arrays["about"] = np.array(json.dumps(about))
     exact = {name: as_stored(value) for name, value in arrays.items()}
-    part = path + ".part"
+    with written_whole(path) as part, open(part, "wb") as file:
+        np.savez(file, **exact)
+
+
+def first_line(error):
+    """Return an error's type, and the first line that it says."""
+    lines = [line.strip() for line in str(error).split("\n")]
+    said = [line for line in lines if line and not line.startswith(EMPTY)]
+    return f"{type(error).__name__}: {said[0][:200] if said else ''}"
+
+
+@contextlib.contextmanager
+def written_whole(path):
+    """Give a path to write to, that becomes `path` where that went well, and else goes.
+
+    Raises:
+        NotComparable: The path cannot be written.
+    """
+    part = os.fspath(path) + ".part"
     try:
-        with open(part, "wb") as file:
-            np.savez(file, **exact)
+        yield part
         os.replace(part, path)
     except OSError as error:
+        raise NotComparable(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
         if os.path.exists(part):
             os.remove(part)
-        raise NotComparable(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def as_stored(value):
@@ -122,18 +147,21 @@ def load_record(path):
         NotComparable: There is none, it is cut, or it is no record.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        about = json.loads(str(arrays["about"]))
+        with open(path, "rb") as opened, zipfile.ZipFile(opened) as file:
+            arrays = {
+                name[:-4]: np.lib.format.read_array(file.open(name), allow_pickle=False)
+                for name in file.namelist()
+            }
+        about = dict(json.loads(str(arrays.pop("about"))))
+        if set(about.get("parts", ())) - set(arrays):
+            raise ValueError
     except FileNotFoundError:
         raise NotComparable(
             f"{path} does not exist: write it with prove_gradients.record in the old program"
         ) from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except Exception:  # a damaged file fails in as many ways as it has bytes
         raise NotComparable(
-            "{} is no record, or a part of it is missing ({}): record it again".format(
-                path, str(error).split("\n")[0]
-            )
+            f"{path} is no record, or a part of it is missing: record it again"
         ) from None
     if about.get("format") != FORMAT:
         raise NotComparable(

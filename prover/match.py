@@ -7,9 +7,9 @@ from collections import namedtuple
 from .arrays import np
 from .forms import NotComparable
 
-WORDS = {"w": "kernel", "weight": "kernel", "weights": "kernel", "b": "bias", "biases": "bias"}
+SYNONYMS = {"w": "kernel", "weight": "kernel", "weights": "kernel", "b": "bias", "biases": "bias"}
 GATES = (0, 2, 1, 3)  # input, new input, forget, output of TensorFlow 1, for Keras's order
-MOST = 120  # orders that are tried
+ORDERS = 120  # orders that are tried
 
 
 class Pair(namedtuple("Pair", "old new how axis turned gates forget")):
@@ -78,7 +78,7 @@ def pair_of(old, new, how, axis=0, turned=False):
 def words_of(name):
     """Return the parts of a name, last first, so that scopes in front do not count."""
     parts = re.split(r"[/.:]", re.sub(r":0$", "", name).lower())
-    return [WORDS.get(part, part) for part in reversed(parts)]
+    return [SYNONYMS.get(part, part) for part in reversed(parts)]
 
 
 def likeness(old, new):
@@ -209,16 +209,27 @@ def split_or_joined(old, new, left, free):
     ):
         taken = set()
         for k in one_left:
-            for first, size in itertools.product(range(len(many_left)), range(2, 9)):
-                some = many_left[first : first + size]
-                shapes = [many_side[one].shape for one in some]
-                axis = joining_axis([one_side[k].shape], shapes) if len(some) == size else None
-                if axis is not None and not taken & set(some):
+            for some in parts_to_join(many_side, [n for n in many_left if n not in taken]):
+                shapes = [many_side[n].shape for n in some]
+                axis = joining_axis([one_side[k].shape], shapes)
+                if axis is not None:
                     taken.update(some)
                     sides = ([k], some) if one_side is old else (some, [k])
-                    found.append(pair_of(*sides, how="in parts", axis=axis))
+                    how = "in parts, in doubt" if len(set(shapes)) == 1 else "in parts"
+                    found.append(pair_of(*sides, how=how, axis=axis))
                     break
     return found
+
+
+def parts_to_join(weights, numbers):
+    """Yield neighbours, and all weights of one shape, that could together be another weight."""
+    for first, size in itertools.product(range(len(numbers)), range(2, 9)):
+        if first + size <= len(numbers):
+            yield numbers[first : first + size]
+    alike = {}
+    for n in numbers:
+        alike.setdefault(weights[n].shape, []).append(n)
+    yield from (some for some in alike.values() if len(some) > 1)
 
 
 def joining_axis(one, many):
@@ -248,8 +259,12 @@ def orders(pairs, doubts, old):
     for ours, theirs in doubts:
         by_size.setdefault(len(ours), []).append((ours, theirs))
     for size, groups in by_size.items():  # kernels and biases change places together
-        more = itertools.islice(itertools.permutations(range(size)), MOST)
-        found = [reordered(one, groups, order) for order in more for one in found][:MOST]
+        more = itertools.islice(itertools.permutations(range(size)), ORDERS)
+        found = [reordered(one, groups, order) for order in more for one in found][:ORDERS]
+    sizes = {max(len(pair.old), len(pair.new)) for pair in pairs if pair.how.endswith("in doubt")}
+    for size in sizes - {1}:  # so do the parts of kernels and biases
+        more = itertools.islice(itertools.permutations(range(size)), ORDERS)
+        found = [parts_reordered(one, order) for order in more for one in found][:ORDERS]
     recurrent = [
         k
         for k, pair in enumerate(pairs)
@@ -278,6 +293,20 @@ def reordered(pairs, groups, order):
         pair._replace(new=(places[pair.old[0]],)) if pair.old[0] in places else pair
         for pair in pairs
     ]
+
+
+def parts_reordered(pairs, order):
+    """Return pairs in which equal parts of a weight stand in another order."""
+    made = []
+    for pair in pairs:
+        if pair.how == "in parts, in doubt" and max(len(pair.old), len(pair.new)) == len(order):
+            old, new = (
+                tuple(side[k] for k in order) if len(side) > 1 else side
+                for side in (pair.old, pair.new)
+            )
+            pair = pair._replace(old=old, new=new)  # noqa: PLW2901
+        made.append(pair)
+    return made
 
 
 def check_complete(old, new, left, free):

@@ -1,7 +1,7 @@
 """Runs of a program: once to record, once more to see chance, and moved by rounding."""
 
 from .arrays import np
-from .differences import relative_difference
+from .differences import TIMES, norm_of, relative_difference
 from .forms import Step, as_stored, nudged
 
 SURE = 1e-4  # of a gradient's size: an element below it has few digits that are not rounding
@@ -40,7 +40,10 @@ def run_pass(program, start, befores, batches, rounding=None):
                 inputs,
                 result.losses,
                 list(gradients),
-                [None if one is None else as_stored(one) for one in result.applied],
+                [
+                    None if same_array(a, g) else as_stored(a)
+                    for a, g in zip(result.applied, gradients)
+                ],
                 [dense(one)[0] for row in result.terms for one in row],
                 list(rows),
                 before,
@@ -49,6 +52,11 @@ def run_pass(program, start, befores, batches, rounding=None):
             )
         )
     return steps
+
+
+def same_array(one, other):
+    """Return whether what the optimizer got is nothing, or the gradient itself."""
+    return one is None or (other is not None and np.array_equal(one, other))
 
 
 def dense(gradient):
@@ -79,15 +87,23 @@ def shaken(values, unit, random):
 def run_passes(program, start, befores, batches):
     """Run a program as it is, again, and moved by rounding; return steps and noise."""
     steps = run_pass(program, start, befores, batches)
-    again = run_pass(program, start, befores, batches)
-    moved = [
-        run_pass(program, start, befores, batches, np.random.RandomState(seed))
-        for seed in range(TRIES)
-    ]
-    noise = {"twice " + name: one for name, one in gaps(steps, again).items()}
-    every = [gaps(steps, one) for one in moved]
-    noise.update({name: np.max([one[name] for one in every], 0) for name in every[0]})
+    again = gaps(run_pass(program, start, befores, batches), steps)
+    noise = {"twice " + name: one for name, one in again.items()}
+    every = []
+    for seed in range(TRIES):
+        random = np.random.RandomState(seed)
+        every.append(gaps(run_pass(program, start, befores, batches, random), steps))
+    for name in every[0]:
+        most = np.max([one[name] for one in every], 0)
+        noise[name] = np.where(np.isfinite(most), most, 0)
+    noise["step"] = np.maximum(noise["step"], [written_noise(one, program.unit) for one in steps])
     return steps, noise
+
+
+def written_noise(step, unit):
+    """Return by how much a move differs because each weight is rounded when it is written."""
+    pairs = [(norm_of(one), norm_of(move)) for one, move in zip(step.after, moves(step))]
+    return [2 * unit * one / move / TIMES if move else 0.0 for one, move in pairs]
 
 
 def gaps(steps, others):

@@ -1,4 +1,4 @@
-"""A picture of a report: both loss curves, and the difference of each weight in each step."""
+"""A picture of a report: both loss loss_curves, and the difference of each weight in each step."""
 
 import math
 from xml.sax.saxutils import escape
@@ -25,7 +25,7 @@ def drawn(report):
             rows.setdefault((row.kind, row.name), []).append(row)
     steps = len(report.old.steps)
     width = LEFT + max(steps * CELL, 420) + 20
-    parts = curves(report, width)
+    parts = loss_curves(report, width)
     line = TOP
     for kind in ("gradient", "step"):
         names = [one for one in rows if one[0] == kind][:MOST]
@@ -40,8 +40,8 @@ def drawn(report):
     return HEAD.format(width=width, height=line + 6) + "".join(parts) + "</svg>\n"
 
 
-def curves(report, width):
-    """Return the loss curves: the old one a wide line, the new one a dashed line upon it."""
+def loss_curves(report, width):
+    """Return the loss loss_curves: the old one a wide line, the new one a dashed line upon it."""
     name = next(iter(report.old.steps[0].losses))
     sides = [
         [

@@ -3,12 +3,12 @@
 from collections import namedtuple
 
 from .arrays import np
-from .forms import UNITS, NotComparable, Weight, as_stored
+from .forms import UNITS, NotComparable, Weight, as_stored, first_line
 
 KEPT = ("beta1_power", "beta2_power", "global_step")  # what optimizers keep beside their slots
 
 
-class Result(namedtuple("Result", "losses gradients applied terms")):
+class Computed(namedtuple("Computed", "losses gradients applied terms")):
     """What a step computed: losses, gradients, those given to the optimizer, those of each loss."""
 
 
@@ -112,7 +112,7 @@ class GraphProgram:
         self.load(kept[1], kept[0])
 
     def run(self, inputs):
-        """Run one step, each train op after the losses before it; return a `Result`."""
+        """Run one step, each train op after the losses before it; return a `Computed`."""
         feed = dict(zip(self.places, inputs))
         losses, rows, applied = self.evaluate(feed)
         gradients = [next((g for g in column if g is not None), None) for column in zip(*rows)]
@@ -129,7 +129,7 @@ class GraphProgram:
             if number and number < len(losses):
                 name = list(losses)[number]
                 losses[name] = later[name]
-        return Result(losses, gradients, applied, rows if len(rows) > 1 else [])
+        return Computed(losses, gradients, applied, rows if len(rows) > 1 else [])
 
     def evaluate(self, feed):
         """Return losses, the gradients of each, and what the optimizers get; change nothing."""
@@ -284,15 +284,18 @@ class StepProgram:
         self.load(kept[1], kept[0])
 
     def run(self, inputs):
-        """Run one step; return a `Result`."""
+        """Run one step; return a `Computed`."""
         import tensorflow as tf
 
         if not self.session:
             inputs = [tf.convert_to_tensor(one) for one in inputs]
-        returned = self.step(*inputs)
+        try:
+            returned = self.step(*inputs)
+        except Exception as error:
+            raise NotComparable(f"the step raises {first_line(error)}") from error
         loss, gradients = returned, None
         if isinstance(returned, (list, tuple)):
-            loss = returned[0]
+            loss = returned[0] if returned else None
             gradients = list(returned[1]) if len(returned) > 1 else None
         losses = loss if isinstance(loss, dict) else {"loss": loss}
         if any(one is None for one in losses.values()):
@@ -304,7 +307,7 @@ class StepProgram:
                 "variables are trained: return one for each, in their order"
             )
         numbers = {name: np.array(as_array(one)) for name, one in losses.items()}
-        return Result(numbers, gradients, [None] * len(self.trained), [])
+        return Computed(numbers, gradients, [None] * len(self.trained), [])
 
 
 def kind_of(variable):

@@ -3,7 +3,7 @@
 import platform
 
 from .arrays import np
-from .forms import NotComparable, Record, save_record
+from .forms import NotComparable, Record, first_line, save_record
 from .passes import first_weights, run_passes
 from .programs import GraphProgram, StepProgram
 
@@ -62,16 +62,24 @@ def written(path, program, names, steps):
     """Record the steps of a program, write them, and put the program back."""
     if steps < 1:
         raise NotComparable(f"steps is {steps}: record at least one")
-    kept = program.keep()
-    start = program.read()
-    weights = program.weights()
+    weights, kept = program.weights(), None
     trained = sum(one.trainable for one in weights)
     try:
+        kept = program.keep()
+        start = program.read()
         batches = program.batches(steps)
         found, noise = run_passes(program, start, first_weights(start, trained), batches)
         equal = losses_of_equal_examples(program, start, batches[0])
+    except NotComparable:
+        raise
+    except Exception as error:
+        said = first_line(error)
+        unset = "nitialized" in str(error) or "does not exist" in str(error)
+        hint = ": run tf.global_variables_initializer() before" if unset else ""
+        raise NotComparable(f"the old program raises {said}{hint}") from error
     finally:
-        program.restore(kept)
+        if kept:
+            program.restore(kept)
     about = dict(about_run(program, names, batches), equal=equal)
     made = Record(about, weights, start, found, noise)
     save_record(path, made)

@@ -4,15 +4,16 @@ import json
 from collections import namedtuple
 
 from .arrays import np
+from .forms import written_whole
 from .picture import drawn
 
 STATUS = {"the same": 0, "differs": 1, "not comparable": 2}
-WORDS = {"loss": "the loss", "gradient": "the gradient", "step": "the step", "state": "the value"}
+PHRASES = {"loss": "the loss", "gradient": "the gradient", "step": "the step", "state": "the value"}
 LOST = 0.5  # where rounding can make as much, nothing is compared
 BASE = ""  # where the site's pages stand
 
 
-class Row(namedtuple("Row", "kind t name apart tolerance wrong")):
+class Gap(namedtuple("Gap", "kind t name apart tolerance wrong")):
     """One comparison: what, in which step (from zero), of which variable, and how far apart."""
 
 
@@ -29,7 +30,7 @@ class Report(
         verdict: "the same", "differs" or "not comparable".
         notes: Lines that say what else is to be known; first of all why nothing is comparable.
         cause: The `Cause`, or None where nothing fits.
-        rows: A `Row` for each number or array that was compared.
+        rows: A `Gap` for each number or array that was compared.
         matched: For each pair of variables the old names, the new ones, and how it was found.
         old: The `Record` of the old program.
         new: The `Record` of the new one.
@@ -61,7 +62,7 @@ class Report(
         lines += ["  " + line for line in self.notes]
         bad = [row for row in self.rows if row.wrong]
         if self.verdict == "differs" and bad:
-            first = min(bad, key=lambda row: (row.t, list(WORDS).index(row.kind)))
+            first = min(bad, key=lambda row: (row.t, list(PHRASES).index(row.kind)))
             lines += [f"  First in step {first.t + 1}: {told(first)}"]
             some = [r for r in bad if r.kind == first.kind and r.t == first.t and r is not first]
             lines += [f"  {told(row)}" for row in some[:4]]
@@ -100,11 +101,11 @@ class Report(
 
     def picture(self, path):
         """Write both loss curves, and the differences by weight and step, as an SVG."""
-        with open(path, "w") as file:
+        with written_whole(path) as part, open(part, "w", encoding="utf-8") as file:
             file.write(drawn(self))
 
 
 def told(row):
     """Return one difference in words."""
     apart = "is infinite" if np.isinf(row.apart) else f"is apart by {row.apart:.2g}"
-    return f"{WORDS[row.kind]} of {row.name} {apart} (rounding explains {row.tolerance:.2g})"
+    return f"{PHRASES[row.kind]} of {row.name} {apart} (rounding explains {row.tolerance:.2g})"

@@ -18,11 +18,13 @@ PLACES = (
     "corrected",
 )  # of epsilon: of the root; scaled as Adam's paper has it
 CLIPS = ("none", "global norm", "norm of each", "value")
-DECAYS = np.logspace(-6, 0, 25)
+DECAYS = [10 ** (k / 4 - 6) for k in range(25)]
 
 
-class Rule(
-    namedtuple("Rule", "name beta rho epsilon place start nesterov clip bound decay", defaults=())
+class Optimizer(
+    namedtuple(
+        "Optimizer", "name beta rho epsilon place start nesterov clip bound decay", defaults=()
+    )
 ):
     """An optimizer without its rate.
 
@@ -40,7 +42,7 @@ class Rule(
     """
 
 
-PLAIN = Rule("SGD", 0.0, 0.0, 0.0, "outside", 0.0, False, "none", 1.0, 0.0)
+PLAIN = Optimizer("SGD", 0.0, 0.0, 0.0, "outside", 0.0, False, "none", 1.0, 0.0)
 FAMILIES = (
     (PLAIN, {}),
     (PLAIN._replace(name="Momentum", beta=0.9), {"beta": BETAS, "nesterov": (False, True)}),
@@ -101,7 +103,7 @@ def sampled(record, chosen):
     return sample, lambda steps: [take(moves(one)) for one in steps]
 
 
-def directions(rule, sample):
+def ways_of(rule, sample):
     """Return where a rule goes in each step: what the rate is multiplied with."""
     size = len(sample.which)
     mean, square, found = np.zeros(size), np.full(size, float(rule.start)), []
@@ -144,7 +146,7 @@ def fitted(rule, sample, steps, known=None):
     """Return how well a rule explains steps, with known rates or one of its own for each."""
     rest = whole = 0.0
     rates = []
-    for t, (way, step) in enumerate(zip(directions(rule, sample), steps)):
+    for t, (way, step) in enumerate(zip(ways_of(rule, sample), steps)):
         with np.errstate(all="ignore"):
             rate = known[t] if known else -np.dot(way, step) / np.dot(way, way)
             gap = step + rate * way

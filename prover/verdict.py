@@ -5,10 +5,10 @@ from collections import namedtuple
 
 from .arrays import np
 from .causes import likely_cause, new_chance
-from .differences import TIMES, factor_between, norm_of, relative_difference
+from .differences import TIMES, factor_between, relative_difference
 from .forms import NotComparable
-from .passes import gaps, moves, settled
-from .report import LOST, Report, Row
+from .passes import gaps, settled
+from .report import LOST, Gap, Report
 
 KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
 SINGLE = 2.0**-23  # optimizers keep their constants in single precision
@@ -86,11 +86,12 @@ def judged(old, new, loss_with=None):
         verdict, notes, cause = "not comparable", chance + notes, new_chance(old, new)
     elif first:
         case = Case(old, new, first[1], first[0], wrong, apart, tolerance, names, loss_with)
-        verdict, cause = "differs", likely_cause(case)
+        with np.errstate(all="ignore"):  # a side may hold infinity
+            verdict, cause = "differs", likely_cause(case)
     else:
         verdict, notes = ("differs" if forms else "the same"), forms + notes
     rows = [
-        Row(
+        Gap(
             kind,
             t,
             names[kind][k],
@@ -124,13 +125,7 @@ def tolerated(kind, old, new):
     if kind in ("step", "state"):
         unit = max(unit, SINGLE)
     measured = np.maximum(old.noise[kind], new.noise[kind])
-    found = TIMES * measured + TIMES * unit
-    if kind == "step":  # each side rounds a weight once when it writes it
-        for row, step in zip(found, old.steps):
-            for k, (after, move) in enumerate(zip(step.after, moves(step))):
-                with np.errstate(all="ignore"):
-                    row[k] += unit * norm_of(after) / norm_of(move) if np.any(move) else 0
-    return found
+    return TIMES * measured + TIMES * unit
 
 
 def random_parts(sides, names):
