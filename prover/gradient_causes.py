@@ -103,13 +103,16 @@ def sum_of_losses(case):
         return None
     for k in np.flatnonzero(case.wrong["gradient"][case.t]):
         terms = [old.terms[number * len(old.gradients) + k] for number in range(count)]
-        terms = [wide(one) for one in terms if one is not None]
-        if new.gradients[k] is None or len(terms) < 2:
+        terms = [one for one in terms if one is not None and np.any(one)]
+        if new.gradients[k] is None or old.gradients[k] is None or len(terms) < 2:
             return None
-        if relative_difference(new.gradients[k], sum(terms)) > 1e-4:
+        gap = wide(new.gradients[k]) - wide(old.gradients[k])
+        limit = 0.02 + 2 * case.tolerance["gradient"][case.t, k] / case.apart["gradient"][case.t, k]
+        if min(factor_between([gap], [one])[1] for one in terms) > limit:
             return None
     what = listed_names(old.losses)
-    return reason("sum-over-targets", "the gradients of each add up to it", "certain", what=what)
+    evidence = "what is added to a gradient is the gradient of another loss"
+    return reason("sum-over-targets", evidence, "certain", what=what)
 
 
 def repeated_rows(case):
@@ -200,7 +203,12 @@ def steady_norm(case):
         for some in itertools.islice(subsets, SUBSETS):
             norm, open_ = (np.sqrt(one[:, list(some)].sum(1)) for one in (norms, free))
             steady = np.ptp(norm) < 1e-5 * norm[0]
-            if steady and abs(open_ - norm).max() > 1e-4 * norm[0]:
+            both = np.ptp(open_) < 1e-5 * open_[0]  # a factor of both, perhaps, and no clipping
+            if (
+                steady
+                and not (both and open_[0] > 1.5 * norm[0])
+                and np.ptp(open_ - norm) + abs(open_[0] - norm[0]) > 1e-4 * norm[0]
+            ):
                 which = "all" if len(some) == len(places) else len(some)
                 evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
                 return reason("clipping", evidence, how=f"by a norm on the {label} side")

@@ -102,8 +102,12 @@ def run_passes(program, start, befores, batches):
 
 def written_noise(step, unit):
     """Return by how much a move differs because each weight is rounded when it is written."""
-    pairs = [(norm_of(one), norm_of(move)) for one, move in zip(step.after, moves(step))]
-    return [2 * unit * one / move / TIMES if move else 0.0 for one, move in pairs]
+    found = []
+    for after, move in zip(step.after, moves(step)):
+        share = min(1.0, 0.4 + 2 / max(after.size, 1) ** 0.5)  # of many, errors cancel
+        size = norm_of(move)
+        found.append(share * unit * norm_of(after) / size / TIMES if size else 0.0)
+    return found
 
 
 def gaps(steps, others):

@@ -57,15 +57,15 @@ class GraphProgram:
         if final:
             self.graph._unsafe_unfinalize()
         with self.graph.as_default():
-            if gradients is None:
-                each = [v1.gradients(one, trained) for one in self.losses.values()]
-            else:
-                found = {one.name: gradient for gradient, one in gradients}
-                each = [[found.get(one.name) for one in trained]]
+            each = [v1.gradients(one, trained) for one in self.losses.values()]
         if final:
             self.graph.finalize()
         # What is asked for at each step: gradients of each loss, and what the optimizers get.
         self.asked = [*each, given_to_optimizers(self.train_ops, trained)]
+        self.changed = gradients is not None
+        if self.changed:
+            found = {one.name: gradient for gradient, one in gradients}
+            self.asked[-1] = [found.get(one.name) for one in trained]
         tensors = [*self.losses.values(), *self.train_ops]
         ops = ancestors([getattr(one, "op", one) for one in tensors])
         kinds = {tensor.dtype.base_dtype.name for op in ops for tensor in op.outputs}
@@ -129,6 +129,8 @@ class GraphProgram:
             if number and number < len(losses):
                 name = list(losses)[number]
                 losses[name] = later[name]
+        if self.changed:
+            gradients, applied = applied, [None] * len(applied)
         return Computed(losses, gradients, applied, rows if len(rows) > 1 else [])
 
     def evaluate(self, feed):

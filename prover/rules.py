@@ -57,7 +57,7 @@ FAMILIES = (
             "epsilon": EPSILONS,
             "place": PLACES[:2],
             "start": STARTS[:3],
-            "beta": (0.0, 0.9),
+            "beta": (0.0, 0.9, 0.01),
         },
     ),
     (

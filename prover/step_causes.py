@@ -5,7 +5,7 @@ from .differences import factor_between, norm_of, relative_difference, wide
 from .gradient_causes import other_places_of_gradients, repeated_rows
 from .passes import moves
 from .reasons import listed_names, reason
-from .rules import best_fit, corrections, fitted, sampled, single_changes
+from .rules import best_fit, fitted, sampled, single_changes
 
 ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
 KEYS = {
@@ -61,15 +61,18 @@ def other_rule(case):
     before, after = take(old.steps), take(new.steps)
     apart = max(relative_difference(a, b) for a, b in zip(after, before))
     rounding = float(np.median(case.tolerance["step"][:, chosen]))
-    enough = np.hypot(0.05 * apart, rounding)
-    close = max(3 * rounding, min(0.02 * apart, 1e-3))
+    enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart)
+    close = max(rounding / 4, min(0.02 * apart, 1e-4))  # the tolerance is wide on purpose
     was = best_fit(sample, before, close)
     factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
     factors, one_factor = np.real(factors), max(rests) <= enough
     cause = one_factor and (constant_rate(factors) or left_out_correction(factors, was))
-    cause = cause or rates_by_weight(case, sample, after, before)
     if cause or was.rest > max(close, min(0.2 * apart, 5e-3)):
-        return cause or (one_factor and other_rates(case, factors)) or None
+        return (
+            cause
+            or (one_factor and other_rates(case, factors))
+            or rates_by_weight(case, sample, after, before)
+        )
     unchanged = fitted(was.rule, sample, after, was.rates)
     found = single_changes(was, sample, after)
     best = min(found.values(), key=lambda fit: fit.rest)
@@ -79,8 +82,10 @@ def other_rule(case):
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
     if cause or one_factor:
         return cause
-    return added_decay(after, before, sample) or other_constants(
-        was, unchanged, best_fit(sample, after, close), sample, after, close
+    return (
+        rates_by_weight(case, sample, after, before)
+        or added_decay(after, before, sample)
+        or other_constants(was, unchanged, best_fit(sample, after, close), sample, after, close)
     )
 
 
@@ -108,7 +113,7 @@ def changed_constant(was, unchanged, found, enough):
     name, best = min(found.items(), key=lambda item: item[1].rest)
     if best.rest > 0.2 * unchanged.rest or best.rest > np.hypot(enough, was.rest) * 2:
         return None
-    near = {KEYS[n] for n, one in found.items() if one.rest < 1.5 * best.rest}
+    near = {KEYS[n] for n, one in found.items() if one.rest < 3 * best.rest}
     return None if near != {KEYS[name]} else rule_cause([name], was, best, unchanged.rest)
 
 
@@ -174,10 +179,16 @@ def constant_rate(factors):
 
 def left_out_correction(factors, was):
     """The steps are the old ones times what Adam's bias correction is."""
-    for power, side in ((1, "old"), (-1, "new")):
-        rest = factors / np.array(corrections(was.rule, len(factors))) ** power
-        if was.rule.name == "Adam" and np.ptp(rest) < 5e-3 * abs(rest[0]):
-            return reason("bias-correction", said_factors(factors), side=side)
+    if was.rule.name != "Adam":
+        return None
+    one, two = (
+        [1 - rate ** (t + 1) for t in range(len(factors))] for rate in (was.rule.beta, was.rule.rho)
+    )
+    for expected in (np.sqrt(two) / one, 1 / np.array(one), np.sqrt(two)):
+        for power, side in ((1, "old"), (-1, "new")):
+            rest = factors / expected**power
+            if np.ptp(expected) > 1e-3 and np.ptp(rest) < 5e-3 * abs(rest[0]):
+                return reason("bias-correction", said_factors(factors), side=side)
     return None
 
 
