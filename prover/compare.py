@@ -10,7 +10,7 @@ from .record import about_run
 from .report import Report
 from .verdict import fingerprint, judged
 
-CHOICE = 1e-3  # how near the loss must be where it decides which weight is which
+CHOICE = 256  # units in the last place by which a loss may be off, where it decides an order
 
 
 def compare(path, step, variables, optimizer=None, pairs=None, save=None):
@@ -122,7 +122,7 @@ class Comparison:
                 for new, was in zip(steps, old.steps)
                 for name, loss in was.losses.items()
             )
-            fitting += [pairs] * (gap < CHOICE)
+            fitting += [pairs] * (gap < CHOICE * self.program.unit)
         self.pairs = (fitting or choices)[0]
         told = f"told by the loss: {len(fitting)} of {len(choices)} orders give it"
         doubtful = [pair for pair in self.pairs if pair.how.endswith("in doubt")]

@@ -9,7 +9,7 @@ from .forms import NotComparable
 
 SYNONYMS = {"w": "kernel", "weight": "kernel", "weights": "kernel", "b": "bias", "biases": "bias"}
 GATES = (0, 2, 1, 3)  # input, new input, forget, output of TensorFlow 1, for Keras's order
-ORDERS = 120  # orders that are tried
+TRIED = 120  # orders that are tried
 
 
 class Pair(namedtuple("Pair", "old new how axis turned gates forget")):
@@ -259,18 +259,19 @@ def orders(pairs, doubts, old):
     for ours, theirs in doubts:
         by_size.setdefault(len(ours), []).append((ours, theirs))
     for size, groups in by_size.items():  # kernels and biases change places together
-        more = itertools.islice(itertools.permutations(range(size)), ORDERS)
-        found = [reordered(one, groups, order) for order in more for one in found][:ORDERS]
+        more = itertools.islice(itertools.permutations(range(size)), TRIED)
+        found = [reordered(one, groups, order) for order in more for one in found][:TRIED]
     sizes = {max(len(pair.old), len(pair.new)) for pair in pairs if pair.how.endswith("in doubt")}
     for size in sizes - {1}:  # so do the parts of kernels and biases
-        more = itertools.islice(itertools.permutations(range(size)), ORDERS)
-        found = [parts_reordered(one, order) for order in more for one in found][:ORDERS]
+        more = itertools.islice(itertools.permutations(range(size)), TRIED)
+        found = [parts_reordered(one, order) for order in more for one in found][:TRIED]
     recurrent = [
         k
         for k, pair in enumerate(pairs)
         if re.search("lstm|cell|gate|rnn|recurrent", old[pair.old[0]].name.lower())
         and old[pair.old[0]].shape[-1:]
         and old[pair.old[0]].shape[-1] % 4 == 0
+        and not pair.how.endswith("in doubt")
     ]
     if recurrent:
         found += [

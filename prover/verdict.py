@@ -1,5 +1,6 @@
 """The verdict: what differs first, by how much, and whether rounding can make that."""
 
+import itertools
 import zlib
 from collections import namedtuple
 
@@ -12,6 +13,7 @@ from .report import LOST, Gap, Report
 
 KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
 SINGLE = 2.0**-23  # optimizers keep their constants in single precision
+ORDERS = 120  # of averages, that are tried
 CHANCE = 256  # units in the last place by which a run may differ from itself
 SOME = 0.25  # of the weights and steps
 COMMON = 5e-5  # the bias correction of one step, computed in single precision, is off by less
@@ -75,6 +77,7 @@ def judged(old, new, loss_with=None):
     for k, one in enumerate(old.others):
         if one.name not in matched or not one.dtype.startswith(("float", "bfloat", "half")):
             wrong["state"][:, k] = False
+    wrong["state"] &= ~exchanged_states(old, new, tolerance["state"], matched)
     first = next(
         ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()), None
     )
@@ -103,6 +106,29 @@ def judged(old, new, loss_with=None):
         for (t, k), bad in np.ndenumerate(wrong[kind])
     ]
     return Report(verdict, notes, cause, rows, new.about["matched"], old, new)
+
+
+def exchanged_states(old, new, tolerance, matched):
+    """Return which averages differ only because those of one shape were matched in order.
+
+    The loss does not tell which is which: an order in which all are the same is taken.
+    """
+    found = np.zeros(tolerance.shape, bool)
+    groups = {}
+    for k, one in enumerate(old.others):
+        if one.name in matched:
+            groups.setdefault(one.shape, []).append(k)
+    for group in groups.values():
+        for order in itertools.islice(itertools.permutations(group), ORDERS):
+            fit = [
+                relative_difference(one.state[b], was.state[a]) <= tolerance[t, a]
+                for t, (one, was) in enumerate(zip(new.steps, old.steps))
+                for a, b in zip(group, order)
+            ]
+            if len(group) > 1 and all(fit):
+                found[:, group] = True
+                break
+    return found
 
 
 def check_numbers(old):
