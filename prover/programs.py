@@ -87,7 +87,10 @@ class GraphProgram:
         """Return the inputs of each step, as lists of arrays."""
         if self.feeds is None:
             return [[np.array(one) for one in self.session.run(self.places)] for _ in range(steps)]
-        return [[np.array(one) for one in self.feeds[t % len(self.feeds)]] for t in range(steps)]
+        return [
+            [as_fed(*both) for both in zip(self.places, self.feeds[t % len(self.feeds)])]
+            for t in range(steps)
+        ]
 
     def read(self):
         """Return the value of each variable."""
@@ -148,6 +151,13 @@ class GraphProgram:
 def present(values):
     """Return those that are not None."""
     return [one for one in values if one is not None]
+
+
+def as_fed(place, value):
+    """Return a value of a feed as an array, of the type of its placeholder."""
+    kind = getattr(place, "dtype", None)
+    kind = np.dtype(kind.base_dtype.as_numpy_dtype) if kind else None
+    return np.array(value, None if kind is None or kind.kind == "O" else kind)
 
 
 def is_value(value):
