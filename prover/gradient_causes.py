@@ -77,7 +77,7 @@ def other_places_of_gradients(case):
             name = f"The {what} of {names[a]} and {names[b]}"
             return reason("exchanged", "each is the other to rounding", "certain", name=name)
     for k in bad:
-        if np.ndim(old[k]) == 2 and equal(new[k], old[k].T, k):
+        if np.ndim(old[k]) == 2 and np.any(old[k]) and equal(new[k], old[k].T, k):
             name = f"The {what[:-1]} of {names[k]}"
             return reason("transposed", "turned, it is the old one", "certain", name=name)
     return None
@@ -103,8 +103,13 @@ def sum_of_losses(case):
         return None
     for k in np.flatnonzero(case.wrong["gradient"][case.t]):
         terms = [old.terms[number * len(old.gradients) + k] for number in range(count)]
+        mine = old.gradients[k]
         terms = [one for one in terms if one is not None and np.any(one)]
-        if new.gradients[k] is None or old.gradients[k] is None or len(terms) < 2:
+        if new.gradients[k] is None or mine is None or len(terms) < 2:
+            return None
+        # A factor of the gradient itself is none of another loss.
+        terms = [one for one in terms if factor_between([one], [mine])[1] > 0.1]
+        if not terms:
             return None
         gap = wide(new.gradients[k]) - wide(old.gradients[k])
         limit = 0.02 + 2 * case.tolerance["gradient"][case.t, k] / case.apart["gradient"][case.t, k]
@@ -203,12 +208,10 @@ def steady_norm(case):
         for some in itertools.islice(subsets, SUBSETS):
             norm, open_ = (np.sqrt(one[:, list(some)].sum(1)) for one in (norms, free))
             steady = np.ptp(norm) < 1e-5 * norm[0]
-            both = np.ptp(open_) < 1e-5 * open_[0]  # a factor of both, perhaps, and no clipping
-            if (
-                steady
-                and not (both and open_[0] > 1.5 * norm[0])
-                and np.ptp(open_ - norm) + abs(open_[0] - norm[0]) > 1e-4 * norm[0]
-            ):
+            both = np.ptp(open_) < 1e-5 * open_[0] and abs(open_[0] / norm[0] - 1) > 0.3
+            apart = abs(open_ - norm).max() > 1e-4 * norm[0]
+            # Clipped is the side with the smaller norms; a factor of both is no clipping.
+            if steady and apart and not both and norm[0] <= 1.01 * open_.min():
                 which = "all" if len(some) == len(places) else len(some)
                 evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
                 return reason("clipping", evidence, how=f"by a norm on the {label} side")

@@ -8,6 +8,7 @@ from .arrays import np
 from .forms import NotComparable
 
 SYNONYMS = {"w": "kernel", "weight": "kernel", "weights": "kernel", "b": "bias", "biases": "bias"}
+SYNONYMS.update(moving_mean="mean", moving_variance="variance", scale="gamma", offset="beta")
 GATES = (0, 2, 1, 3)  # input, new input, forget, output of TensorFlow 1, for Keras's order
 TRIED = 120  # orders that are tried
 
@@ -107,6 +108,11 @@ def matched_weights(old, new, given=None):
     left, free = open_numbers(old, new, pairs)
     pairs += by_name(old, new, left, free)
     left, free = open_numbers(old, new, pairs)
+    trained = [[k for k in left if old[k].trainable], [k for k in free if new[k].trainable]]
+    if [old[k].shape for k in trained[0]] == [new[k].shape for k in trained[1]]:
+        in_order = [pair_of([a], [b], "in order") for a, b in zip(*trained)]
+        pairs += by_scope(old, new, left, free, pairs + in_order)
+        left, free = open_numbers(old, new, pairs)
     shapes = [old[k].shape for k in left], [new[k].shape for k in free]
     doubts = []
     if left and shapes[0] == shapes[1] and all(map(same_use(old, new), zip(left, free))):
@@ -200,6 +206,26 @@ def by_name(old, new, left, free):
     return found
 
 
+def by_scope(old, new, left, free, pairs):
+    """Return pairs of averages, of the same last name and the scopes of weights that are paired."""
+    scopes = {
+        old[pair.old[0]].name.rpartition("/")[0]: new[pair.new[0]].name.rpartition("/")[0]
+        for pair in pairs
+    }
+    found = []
+    for a, b in itertools.product(left, free):
+        one, other = old[a], new[b]
+        scope, _, _ = one.name.rpartition("/")
+        if (
+            not one.trainable
+            and one.shape == other.shape
+            and scopes.get(scope, "") == other.name.rpartition("/")[0]
+            and words_of(one.name)[0] == words_of(other.name)[0]
+        ):
+            found.append(pair_of([a], [b], "by scope"))
+    return found
+
+
 def split_or_joined(old, new, left, free):
     """Return pairs of one variable, and several neighbours that together have its shape."""
     found = []
@@ -271,7 +297,7 @@ def orders(pairs, doubts, old):
         if re.search("lstm|cell|gate|rnn|recurrent", old[pair.old[0]].name.lower())
         and old[pair.old[0]].shape[-1:]
         and old[pair.old[0]].shape[-1] % 4 == 0
-        and not pair.how.endswith("in doubt")
+        and max(len(pair.old), len(pair.new)) < 4
     ]
     if recurrent:
         found += [

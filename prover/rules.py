@@ -45,7 +45,10 @@ class Optimizer(
 PLAIN = Optimizer("SGD", 0.0, 0.0, 0.0, "outside", 0.0, False, "none", 1.0, 0.0)
 FAMILIES = (
     (PLAIN, {}),
-    (PLAIN._replace(name="Momentum", beta=0.9), {"beta": BETAS, "nesterov": (False, True)}),
+    (
+        PLAIN._replace(name="Momentum", beta=0.9),
+        {"beta": (*BETAS, 0.01), "nesterov": (False, True)},
+    ),
     (
         PLAIN._replace(name="Adagrad", start=0.1, epsilon=1e-7),
         {"start": STARTS, "epsilon": EPSILONS, "place": PLACES[:2]},
@@ -156,15 +159,20 @@ def fitted(rule, sample, steps, known=None):
     return Fit(rule, float(rest) if np.isfinite(rest) else np.inf, rates)
 
 
-def best_fit(sample, steps, enough):
-    """Return the simplest rule that explains steps, or the best one."""
+def best_fit(sample, steps, enough, only=""):
+    """Return the simplest rule that explains steps, or the best one; of one name, if `only`."""
     found = []
     for rule, constants in FAMILIES:
+        if only not in ("", rule.name):
+            continue
         every = itertools.product(*constants.values())
         fits = (fitted(rule._replace(**dict(zip(constants, one))), sample, steps) for one in every)
         best = min(fits, key=rest_of)
         if best.rest > 1e-6:
             best = refined(best, sample, steps, list(constants))
+        for name in constants:  # what nothing depends on is as it mostly is
+            usual = fitted(best.rule._replace(**{name: getattr(rule, name)}), sample, steps)
+            best = usual if usual.rest <= 1.2 * best.rest + 1e-7 else best
         if best.rest <= enough:
             return best
         found.append(best)
@@ -219,7 +227,7 @@ def single_changes(old, sample, steps):
     rule, found = old.rule, {}
     constants = dict(next(more for one, more in FAMILIES if one.name == rule.name))
     if rule.name == "SGD":
-        rule, constants = rule._replace(name="Momentum"), {"beta": BETAS}
+        rule, constants = rule._replace(name="Momentum"), {"beta": (*BETAS, 0.01)}
     for name, values in constants.items():
         fit = min(changes(rule, name, values, sample, steps, old), key=rest_of)
         found[name] = refined(fit, sample, steps, [name], old)

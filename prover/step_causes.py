@@ -66,27 +66,26 @@ def other_rule(case):
     was = best_fit(sample, before, close)
     factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
     factors, one_factor = np.real(factors), max(rests) <= enough
-    cause = one_factor and (constant_rate(factors) or left_out_correction(factors, was))
-    if cause or was.rest > max(close, min(0.2 * apart, 5e-3)):
-        return (
-            cause
-            or (one_factor and other_rates(case, factors))
-            or rates_by_weight(case, sample, after, before)
-        )
+    if was.rest > max(close, min(0.2 * apart, 5e-3)):
+        known = one_factor and (constant_rate(factors) or other_rates(case, factors))
+        return known or rates_by_weight(case, sample, after, before)
     unchanged = fitted(was.rule, sample, after, was.rates)
     found = single_changes(was, sample, after)
-    best = min(found.values(), key=lambda fit: fit.rest)
-    # Against rates that are free in each step, one constant explains more if it explains as much.
-    if one_factor and best.rest > 1.2 * max(rests) + close:
-        return other_rates(case, factors)
+    best = min(one.rest for one in found.values())
+    constant = constant_rate(factors)
+    # Rates that are free in each step explain more than a constant, unless it is that constant.
+    if one_factor and (best > 0.3 * max(rests) if constant else best > max(2 * max(rests), 2e-5)):
+        return constant or left_out_correction(factors, was) or other_rates(case, factors)
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
     if cause or one_factor:
         return cause
-    return (
-        rates_by_weight(case, sample, after, before)
-        or added_decay(after, before, sample)
-        or other_constants(was, unchanged, best_fit(sample, after, close), sample, after, close)
-    )
+    cause = rates_by_weight(case, sample, after, before) or added_decay(after, before, sample)
+    if cause:
+        return cause
+    now = best_fit(sample, after, close, was.rule.name)
+    enough = max(2 * was.rest, 1e-5, 0.05 * unchanged.rest)
+    now = now if now.rest <= enough else best_fit(sample, after, close)
+    return other_constants(was, unchanged, now, sample, after) if now.rest <= enough else None
 
 
 def rates_by_weight(case, sample, after, before):
@@ -117,10 +116,13 @@ def changed_constant(was, unchanged, found, enough):
     return None if near != {KEYS[name]} else rule_cause([name], was, best, unchanged.rest)
 
 
-def other_constants(was, unchanged, now, sample, steps, close):
+def other_constants(was, unchanged, now, sample, steps):
     """Return the cause that the rule is another, or several of its constants are."""
-    if now.rest > max(close, 5e-3):
-        return None
+    ratio = np.array(now.rates) / np.array(was.rates)
+    if now.rule.name == was.rule.name != "Adam" and np.ptp(ratio) > 2e-4 * abs(ratio[0]):
+        return reason("schedule", f"the rates are {said_list(ratio)} times the old ones")
+    if {now.rule.name, was.rule.name} == {"SGD", "Momentum"}:
+        return rule_cause(["beta"], was, now, unchanged.rest)
     if now.rule.name != was.rule.name:
         evidence = (
             f"{was.rule.name} leaves {unchanged.rest:.2g} of the new steps unexplained, "
@@ -166,7 +168,12 @@ def rule_cause(names, was, best, unchanged):
 
 def said_factors(factors):
     """Return in words how steps compare."""
-    return f"the new steps are {', '.join(f'{one:.5g}' for one in factors)} times the old ones"
+    return f"the new steps are {said_list(factors)} times the old ones"
+
+
+def said_list(numbers):
+    """Return numbers in words."""
+    return ", ".join(f"{one:.5g}" for one in numbers)
 
 
 def constant_rate(factors):

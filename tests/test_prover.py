@@ -17,15 +17,15 @@ SOME = [
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory):
+def kept_records(tmp_path_factory):
     """Return a folder in which the old program of each model is recorded once."""
     return tmp_path_factory.mktemp("records")
 
 
 @pytest.mark.parametrize("one", SOME, ids=[one["name"] for one in SOME])
-def test_prover_says_what_is_true(one, records):
+def test_prover_says_what_is_true(one, kept_records):
     """Of a fault the cause, of a right port that it is the same."""
-    said = outcome_of(one, records)
+    said = outcome_of(one, kept_records)
     assert as_wanted(dict(one, said=said)), said
 
 
