@@ -168,6 +168,13 @@ def breaks(session):
 
 
 @nox.session(default=False)
+def trials(session):
+    """Try the prover on ports with faults put in, and on right ones; `-- mlp` on one model."""
+    install(session, "tests")
+    session.run("python", "-m", "trials", *session.posargs)
+
+
+@nox.session(default=False)
 def lock(session):
     """Pin the newest packages that pyproject.toml admits, with hashes, into requirements/."""
     install(session, "nox")

@@ -142,7 +142,7 @@ class Comparison:
         """Return what each new variable holds at the start."""
         return self.in_new(self.old.start, self.rest)
 
-    def befores(self, t, after):
+    def weights_before(self, t, after):
         """Return what each new variable that is trained holds before a step; None leaves it."""
         return self.in_new(self.old.steps[t].before, [None] * len(self.rest))
 
@@ -166,7 +166,7 @@ class Comparison:
 
     def run_once(self, batches):
         """Run the new step once on some batches, and return its steps as it has them."""
-        return run_pass(self.program, self.begin(), self.befores, batches)
+        return run_pass(self.program, self.begin(), self.weights_before, batches)
 
     def as_old(self, new, was):
         """Return a step of the new program with the old one's variables."""
@@ -204,7 +204,7 @@ class Comparison:
     def report(self, save):
         """Run the new program, and return the report."""
         program, begin = self.program, self.begin()
-        steps, noise = run_passes(program, begin, self.befores, self.batches)
+        steps, noise = run_passes(program, begin, self.weights_before, self.batches)
         if self.other:
             kept, program.step = program.step, self.other
             try:

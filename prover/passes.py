@@ -8,13 +8,13 @@ SURE = 1e-4  # of a gradient's size: an element below it has few digits that are
 TRIES = 3  # runs with weights and inputs moved by one unit in the last place
 
 
-def run_pass(program, start, befores, batches, rounding=None):
+def run_pass(program, start, weights_before, batches, rounding=None):
     """Run the steps of a program once, and return a `Step` for each.
 
     Args:
         program: A `GraphProgram` or `StepProgram`.
         start: The value of each variable before the first step.
-        befores: A function of the number of a step and the weights after the step before it,
+        weights_before: A function of the number of a step and the weights after the step before it,
             that returns the weights to start that step from.
         batches: The inputs of each step.
         rounding: A `RandomState` that moves weights and inputs by one unit in the last place.
@@ -24,7 +24,7 @@ def run_pass(program, start, befores, batches, rounding=None):
     trained = sum(one.trainable for one in program.weights())
     after, steps = start[:trained], []
     for t, batch in enumerate(batches):
-        before, inputs = befores(t, after), batch
+        before, inputs = weights_before(t, after), batch
         if rounding is not None:
             before = [shaken(one, program.unit, rounding) for one in before]
             inputs = [shaken(one, program.unit, rounding) for one in inputs]
@@ -84,15 +84,15 @@ def shaken(values, unit, random):
     return np.asarray(moved).astype(values.dtype)
 
 
-def run_passes(program, start, befores, batches):
+def run_passes(program, start, weights_before, batches):
     """Run a program as it is, again, and moved by rounding; return steps and noise."""
-    steps = run_pass(program, start, befores, batches)
-    again = gaps(run_pass(program, start, befores, batches), steps)
+    steps = run_pass(program, start, weights_before, batches)
+    again = gaps(run_pass(program, start, weights_before, batches), steps)
     noise = {"twice " + name: one for name, one in again.items()}
     every = []
     for seed in range(TRIES):
         random = np.random.RandomState(seed)
-        every.append(gaps(run_pass(program, start, befores, batches, random), steps))
+        every.append(gaps(run_pass(program, start, weights_before, batches, random), steps))
     for name in every[0]:
         most = np.max([one[name] for one in every], 0)
         noise[name] = np.where(np.isfinite(most), most, 0)

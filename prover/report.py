@@ -1,6 +1,7 @@
 """What is printed: the verdict, the cause, the evidence, and how weights were matched."""
 
 import json
+import textwrap
 from collections import namedtuple
 
 from .arrays import np
@@ -75,7 +76,7 @@ class Report(
             lines.append("No cause that this file knows fits what it measured.")
         for olds, news, how in self.matched:
             lines.append(f"  {' + '.join(olds)} = {' + '.join(news)} ({how})")
-        return "\n".join(lines)
+        return "\n".join(map(wrapped, lines))
 
     def headline(self):
         """Return the verdict in one line."""
@@ -103,6 +104,14 @@ class Report(
         """Write both loss curves, and the differences by weight and step, as an SVG."""
         with written_whole(path) as part, open(part, "w", encoding="utf-8") as file:
             file.write(drawn(self))
+
+
+def wrapped(line):
+    """Return a line in lines that a terminal holds, those after the first further in."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        line, 78, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def told(row):

@@ -35,7 +35,7 @@ def line_that_refuses(report):
     assert (report.verdict, report.status) == ("not comparable", 2), str(report)
     (line,) = report.notes
     assert line and "\n" not in line
-    assert str(report) == f"NOT COMPARABLE\n  {line}"
+    assert str(report).split() == f"NOT COMPARABLE {line}".split()
     assert '"not comparable"' in report.json()
     return line
 

@@ -22,7 +22,7 @@ HERE = ROOT / "trials"
 LISTS = {name: HERE / f"{name}.json" for name in ("faults", "ports")}
 OUTCOMES = HERE / "outcomes.json"
 TABLE = HERE / "figures.txt"
-HEAD = "| Cause put in | faults | found | named | another named |\n|---|---:|---:|---:|---:|\n"
+HEAD = "cause put in", "faults", "found", "named", "another named"
 
 
 def recorded(one, folder):
@@ -79,14 +79,15 @@ def table_of(outcomes):
     causes = sorted({one["cause"] for one in faults})
     rows = [(name, [one for one in faults if one["cause"] == name]) for name in causes]
     small = [one for one in faults if one["size"] < 1e-3]
-    rows += [("**all**", faults), ("of these, below 0.001", small)]
-    lines = [f"| {name} | {' | '.join(map(str, figures_of(some)))} |" for name, some in rows]
+    rows += [("all", faults), ("of these, below 0.001", small)]
+    rows = [HEAD, *((name, *figures_of(some)) for name, some in rows)]
+    lines = [f"{name:22}{a:>8}{b:>8}{c:>8}{d:>15}" for name, a, b, c, d in rows]
     counts = [ports.count(one) for one in ("the same", "differs", "not comparable")]
     table = "\n".join(lines)
     return (
-        f"{HEAD}{table}\n\n"
-        f"Of {len(ports)} right ports {counts[0]} were called the same, {counts[1]} different, and "
-        f"{counts[2]} not comparable.\n"
+        f"{table}\n\n"
+        f"right ports {len(ports)}: the same {counts[0]}, differs {counts[1]}, "
+        f"not comparable {counts[2]}\n"
     )
 
 
