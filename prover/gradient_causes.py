@@ -173,7 +173,7 @@ def gradient_factors(case):
     names = [one.name for one in case.old.trained]
     what = f"the gradient of {listed_names(names[k] for k in bad)}"
     if table[0, 0] > 0 and (np.ptp(table) > near or max(bad) > min(rest)):
-        return named_factor(case, table.mean(1), what) if np.ptp(table) <= near else None
+        return named_factor(case, table.mean(1), what, {}) if np.ptp(table) <= near else None
     evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
     return reason("sign", evidence, place=what.capitalize())
 

@@ -36,8 +36,12 @@ def loss_factor(case):
     return named_factor(case, ratios, "the loss")
 
 
-def named_factor(case, ratios, what):
-    """Return the cause of a factor that is the same in each step, or goes with the inputs."""
+def named_factor(case, ratios, what, sizes=None):
+    """Return the cause of a factor that is the same in each step, or goes with the inputs.
+
+    A mean instead of a sum is looked for among `sizes`, those of the inputs if left out.
+    """
+    sizes = sizes_of_inputs(case) if sizes is None else sizes
     ratios = np.real(ratios)
     factor, steps = float(np.mean(ratios)), len(case.old.steps)
     if steps < 2 or not np.all(np.isfinite(ratios)) or not np.all(ratios):
@@ -48,15 +52,13 @@ def named_factor(case, ratios, what):
     if factor < 0:
         return reason("sign", evidence, place=what.capitalize())
     whole = max(factor, 1 / factor)
-    less = [size for size in sizes_of_inputs(case) if size > 2]
-    less = [size for size in less if abs(whole - size / (size - 1)) < 1e-5]
+    less = [size for size in sizes if size > 2 and abs(whole - size / (size - 1)) < 1e-5]
     if less:
-        what = sizes_of_inputs(case)[less[0]]
+        what = sizes[less[0]]
         return reason("batch-factor", evidence, said_as="one-less", number=less[0], what=what)
     number = round(whole)
     if number < 2 or abs(whole - number) > 1e-3 * number:
         return weights_factor(case, ratios, what)
-    sizes = sizes_of_inputs(case)
     if number in sizes:
         return reason("batch-factor", evidence, number=number, what=sizes[number])
     if number in REPLICAS:
@@ -222,6 +224,10 @@ def one_or_all_examples(case):
     """A batch of equal examples tells the forward pass from what weighs examples."""
     was = case.old.about["equal"]
     if not was or not case.loss_with or case.old.about["through_gradient"]:
+        return None
+    if case.old.about[
+        "changed"
+    ]:  # clipped gradients do not tell a factor from another forward pass
         return None
     sides = [[g for g in side.steps[0].gradients if g is not None] for side in (case.new, case.old)]
     if [np.shape(one) for one in sides[0]] == [np.shape(one) for one in sides[1]] and sides[0]:

@@ -222,7 +222,7 @@ class StepProgram:
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
-        self.through_gradient = self.silent = False
+        self.through_gradient = self.silent = self.changed = False
         self.kept = self.slots()
         self.first = self.values(self.kept)
 

@@ -124,5 +124,6 @@ def about_run(program, names, batches):
         "unit": program.unit,
         "kinds": program.kinds,
         "silent": program.silent,
+        "changed": program.changed,
         "through_gradient": program.through_gradient,
     }

@@ -67,17 +67,19 @@ def other_rule(case):
     factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
     factors, one_factor = np.real(factors), max(rests) <= enough
     if was.rest > max(close, min(0.2 * apart, 5e-3)):
-        known = one_factor and (constant_rate(factors) or other_rates(case, factors))
-        return known or rates_by_weight(case, sample, after, before)
+        constant = one_factor and constant_rate(factors)
+        return constant or rates_by_weight(case, sample, after, before)
     unchanged = fitted(was.rule, sample, after, was.rates)
     found = single_changes(was, sample, after)
     best = min(one.rest for one in found.values())
     constant = constant_rate(factors)
     # Rates that are free in each step explain more than a constant, unless it is that constant.
+    if constant and 0.3 * max(rests) < best < 3 * max(rests):
+        return None  # a constant of the rule explains as much as another rate
     if one_factor and (best > 0.3 * max(rests) if constant else best > max(2 * max(rests), 2e-5)):
         return constant or left_out_correction(factors, was) or other_rates(case, factors)
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
-    if cause or one_factor:
+    if cause or one_factor or best < 0.1 * unchanged.rest:  # or several constants explain it alike
         return cause
     cause = rates_by_weight(case, sample, after, before) or added_decay(after, before, sample)
     if cause:

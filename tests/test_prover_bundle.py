@@ -90,8 +90,8 @@ def test_prover_says_what_a_record_holds(numpy_python, prover_file, records):
     assert told.returncode == 0, told.stderr
     assert "old.npz: 3 steps of TensorFlow 2." in told.stdout
     for line in (
-        "input x: float64 (8, 3)",
-        "input goal: float64 (8, 1)",
+        "input x: float32 (8, 3)",
+        "input goal: float32 (8, 1)",
         "weight w: float32 (3, 4)",
         "weight v: float32 (4, 1)",
     ):
