@@ -60,6 +60,15 @@ def test_page_shows_what_is_printed(name, printed):
     np.testing.assert_allclose(*numbers, rtol=2e-2, atol=3e-5)
 
 
+def test_lines_to_add_stand_in_the_programs():
+    """What is told first is what the programs do."""
+    old, new = shown_text("lines").split("\n\n")
+    for added, program in ((old, "old"), (new, "new")):
+        _, *lines = added.rstrip("\n").split("\n")
+        text = [line.strip() for line in shown_text(program).split("\n")]
+        assert len(lines) == 2 and set(lines) <= set(text)
+
+
 def test_page_shows_the_help():
     """It is what --help prints on a terminal of 80 columns."""
     command = [sys.executable, "-m", "prover", "--help"]
