@@ -62,7 +62,10 @@ def other_places_of_gradients(case):
     """Two weights have each other's gradients, or steps; or one its transpose."""
     new, old = sides_of(case)
     bad = np.flatnonzero(case.wrong[case.kind][case.t])
-    names, limit = [one.name for one in case.old.trained], case.tolerance[case.kind][case.t]
+    names, limit = (
+        [one.name for one in case.old.trained],
+        case.tolerance[case.kind][case.t],
+    )
 
     def equal(a, b, k):
         empty = [one is None or not np.any(one) for one in (a, b)]
@@ -134,7 +137,11 @@ def repeated_rows(case):
         limit = max(EXACT, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
         differ = set(np.flatnonzero(gap > limit))
         counted = [np.unique(rows, return_counts=True) for rows in numbers]
-        if not any(differ and differ <= set(some[count > 1]) for some, count in counted):
+        # A row that is used once, and does not differ, tells them apart.
+        if not any(
+            differ and differ <= set(some[count > 1]) and np.any(count == 1)
+            for some, count in counted
+        ):
             return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
@@ -172,6 +179,8 @@ def gradient_factors(case):
         return None
     names = [one.name for one in case.old.trained]
     what = f"the gradient of {listed_names(names[k] for k in bad)}"
+    if np.abs(table - 1).min() < 1e-2:
+        return None
     if table[0, 0] > 0 and (np.ptp(table) > near or max(bad) > min(rest)):
         return named_factor(case, table.mean(1), what, {}) if np.ptp(table) <= near else None
     evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
@@ -193,12 +202,26 @@ def steady_norm(case):
         rows = ([wide(record.steps[t].gradients[k]) for k in places] for t in steps)
         return np.array([[measure(one) for one in row] for row in rows])
 
+    both_sides = [np.array(table(record, norm_of)) for record in (case.new, case.old)]
+    still = [np.ptp(one, 0) < 1e-5 * one[0] for one in both_sides]
+    whole = [np.sqrt(np.sum(one**2, 1)) for one in both_sides]
+    if np.any(still[0] & still[1] & (abs(both_sides[0][0] / both_sides[1][0] - 1) < 1e-5)) or (
+        max(np.ptp(one) / one[0] for one in whole) < 1e-5
+        and abs(whole[0][0] / whole[1][0] - 1) < 1e-5
+    ):
+        return None  # both clip, and alike
+
     def largest(one):
         return np.abs(one).max()
 
-    for label, side, other in (("new", case.new, case.old), ("old", case.old, case.new)):
+    for label, side, other in (
+        ("new", case.new, case.old),
+        ("old", case.old, case.new),
+    ):
         top, free = table(side, largest).max(1), table(other, largest).max(1)
-        if np.ptp(top) < EXACT * top[0] and np.ptp(free) > 1e-3 * free[0]:
+        first = [wide(side.steps[steps[0]].gradients[k]) for k in places]
+        equal = sum(np.sum(np.abs(np.abs(one) - top[0]) < EXACT * top[0]) for one in first)
+        if np.ptp(top) < EXACT * top[0] and np.ptp(free) > 1e-3 * free[0] and equal > 1:
             evidence = f"the largest element is {top[0]:.6g} in each of {len(steps)} steps"
             return reason("clipping", evidence, how=f"by value on the {label} side")
         norms, free = table(side, norm_of) ** 2, table(other, norm_of) ** 2
@@ -218,9 +241,18 @@ def steady_norm(case):
     return None
 
 
+def overridden_gradient(case):
+    """The old graph overrides a gradient, and the gradients upstream differ."""
+    if not case.old.about["overridden"]:
+        return None
+    names = [case.old.trained[k].name for k in np.flatnonzero(case.wrong["gradient"][case.t])]
+    evidence = f"the old graph overrides the gradient of {case.old.about['overridden']}"
+    return reason("sign", evidence, place=f"The gradient of {listed_names(names)}")
+
+
 def first_order(case):
     """The old loss is computed from a gradient, and the new gradient does not go through it."""
-    if not case.old.about["through_gradient"]:
+    if not case.old.about["through_gradient"] or case.apart["gradient"][case.t].max() < 1e-2:
         return None
     evidence = "the loss is the same, and it is computed from a gradient"
     return reason("first-order", evidence, "possible")
@@ -254,6 +286,7 @@ GRADIENT = (
     gradient_factors,
     steady_norm,
     added_weights,
+    overridden_gradient,
     first_order,
     partly_stopped,
 )

@@ -16,7 +16,10 @@ def array_of_losses(case):
     for name, was in case.old.steps[0].losses.items():
         now = case.new.steps[0].losses.get(name)
         if now is not None and np.ndim(now) > np.ndim(was):
-            for word, value in (("mean", np.mean(wide(now))), ("sum", np.sum(wide(now)))):
+            for word, value in (
+                ("mean", np.mean(wide(now))),
+                ("sum", np.sum(wide(now))),
+            ):
                 if relative_difference(value, was) < 1e-3:
                     what = f"the new loss is an array of shape {np.shape(now)}"
                     evidence = f"its {word} is the old loss"
@@ -102,7 +105,9 @@ def weights_factor(case, ratios, what):
                 steady = np.ptp(rest) < 1e-4 * abs(rest[0])
                 if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < 1e-4):
                     return reason(
-                        "sample-weights", f"{what} goes with the {label} of {name}", name=name
+                        "sample-weights",
+                        f"{what} goes with the {label} of {name}",
+                        name=name,
                     )
     return None
 
@@ -149,14 +154,20 @@ def other_places(case):
             if len(places) == 1:
                 values[places[0]] = values[places[0]].T
             else:
-                values[places[0]], values[places[1]] = values[places[1]], values[places[0]]
+                values[places[0]], values[places[1]] = (
+                    values[places[1]],
+                    values[places[0]],
+                )
             return values, inputs
 
         now = case.loss_with(change)
         if now is not None and relative_difference(now, was) <= case.tolerance["loss"][0, 0]:
             name = " and ".join(weights[k].name for k in places)
             return reason(
-                key, "with that undone, the new loss is the old one", "certain", name=name
+                key,
+                "with that undone, the new loss is the old one",
+                "certain",
+                name=name,
             )
     return None
 

@@ -5,7 +5,11 @@ from collections import namedtuple
 from .arrays import np
 from .forms import UNITS, NotComparable, Weight, as_stored, first_line
 
-KEPT = ("beta1_power", "beta2_power", "global_step")  # what optimizers keep beside their slots
+KEPT = (
+    "beta1_power",
+    "beta2_power",
+    "global_step",
+)  # what optimizers keep beside their slots
 
 
 class Computed(namedtuple("Computed", "losses gradients applied terms")):
@@ -71,6 +75,7 @@ class GraphProgram:
         kinds = {tensor.dtype.base_dtype.name for op in ops for tensor in op.outputs}
         self.unit = lowest_unit(kinds, [one.dtype.base_dtype.name for one in trained])
         self.kinds, self.silent = sorted({one.type for one in ops}), False
+        self.overridden = overridden(ops)
         self.through_gradient = any(
             "gradients" in one.name for one in ancestors([t.op for t in self.losses.values()])
         )
@@ -79,7 +84,12 @@ class GraphProgram:
         """Return a `Weight` for each variable, trained ones first."""
         trained = len(self.variables) - len(self.others)
         return [
-            Weight(one.op.name, tuple(one.shape.as_list()), one.dtype.base_dtype.name, k < trained)
+            Weight(
+                one.op.name,
+                tuple(one.shape.as_list()),
+                one.dtype.base_dtype.name,
+                k < trained,
+            )
             for k, one in enumerate(self.variables)
         ]
 
@@ -176,6 +186,15 @@ def ancestors(ops):
     return seen
 
 
+def overridden(ops):
+    """Return the name of an operation whose gradient a graph overrides, or nothing."""
+    for op in sorted(ops, key=lambda one: one.name):
+        kind = op.node_def.attr["_gradient_op_type"].s.decode()
+        if kind and not kind.startswith(("CustomGradient", "PartitionedCall")):
+            return op.name
+    return ""
+
+
 def given_to_optimizers(train_ops, trained):
     """Return for each weight the dense gradient that its Apply operation gets, or None."""
     found = {}
@@ -223,6 +242,7 @@ class StepProgram:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
         self.through_gradient = self.silent = self.changed = False
+        self.overridden = ""
         self.kept = self.slots()
         self.first = self.values(self.kept)
 

@@ -21,7 +21,10 @@ REASONS = {
         "up or averaged; or a constant in the loss, such as the half of tf.nn.l2_loss.",
         "how-to/replicas/",
     ),
-    "loss-scale": ("A loss scale of {number} was not taken off.", "how-to/mixed-precision/"),
+    "loss-scale": (
+        "A loss scale of {number} was not taken off.",
+        "how-to/mixed-precision/",
+    ),
     "sample-weights": (
         "The weights of examples, {name}, are left out, or normalised otherwise.",
         "explanation/sum-over-targets/",
@@ -98,7 +101,10 @@ REASONS = {
         "{name} moves at another pace: another decay, or an update left out or made twice.",
         "how-to/optimizer-steps/",
     ),
-    "not-trained": ("{name} is not trained on the {side} side.", "how-to/some-variables/"),
+    "not-trained": (
+        "{name} is not trained on the {side} side.",
+        "how-to/some-variables/",
+    ),
     "conjugate": (
         "The gradient is the complex conjugate of the old one.",
         "how-to/surprising-numbers/",

@@ -125,5 +125,6 @@ def about_run(program, names, batches):
         "kinds": program.kinds,
         "silent": program.silent,
         "changed": program.changed,
+        "overridden": program.overridden,
         "through_gradient": program.through_gradient,
     }

@@ -23,7 +23,9 @@ DECAYS = [10 ** (k / 4 - 6) for k in range(25)]
 
 class Optimizer(
     namedtuple(
-        "Optimizer", "name beta rho epsilon place start nesterov clip bound decay", defaults=()
+        "Optimizer",
+        "name beta rho epsilon place start nesterov clip bound decay",
+        defaults=(),
     )
 ):
     """An optimizer without its rate.
@@ -204,12 +206,18 @@ def refined(fit, sample, steps, names, old=None):
     for name in names:
         value = getattr(fit.rule, name)
         if isinstance(value, float) and value > 0:
-            below = name in ("beta", "rho")  # these are near 1: their distance from it is moved
+            below = name in (
+                "beta",
+                "rho",
+            )  # these are near 1: their distance from it is moved
             for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001):
                 value = getattr(fit.rule, name)
                 some = np.exp(np.linspace(-width, width, 9)) * (1 - value if below else value)
                 some = [1 - one if below else one for one in some]
-                fit = min([fit, *changes(fit.rule, name, some, sample, steps, old)], key=rest_of)
+                fit = min(
+                    [fit, *changes(fit.rule, name, some, sample, steps, old)],
+                    key=rest_of,
+                )
     return fit
 
 
@@ -229,8 +237,9 @@ def single_changes(old, sample, steps):
     if rule.name == "SGD":
         rule, constants = rule._replace(name="Momentum"), {"beta": (*BETAS, 0.01)}
     for name, values in constants.items():
-        fit = min(changes(rule, name, values, sample, steps, old), key=rest_of)
-        found[name] = refined(fit, sample, steps, [name], old)
+        fits = sorted(changes(rule, name, values, sample, steps, old), key=rest_of)[:4]
+        # Beside nothing a little may be the best, and cannot be reached from there.
+        found[name] = min((refined(one, sample, steps, [name], old) for one in fits), key=rest_of)
     largest = max(max(one.values()) for one in sample.norms)
     for clip in CLIPS:
         if clip != rule.clip:

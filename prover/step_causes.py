@@ -5,7 +5,7 @@ from .differences import factor_between, norm_of, relative_difference, wide
 from .gradient_causes import other_places_of_gradients, repeated_rows
 from .passes import moves
 from .reasons import listed_names, reason
-from .rules import best_fit, fitted, sampled, single_changes
+from .rules import best_fit, fitted, sampled, single_changes, ways_of
 
 ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
 KEYS = {
@@ -52,6 +52,7 @@ def other_rule(case):
         and old.steps[0].gradients[k].dtype.kind == "f"
         and np.any(old.steps[0].gradients[k])
         and np.all(case.tolerance["gradient"][:, k] < 1e-2)
+        and case.wrong["step"][:, k].any()
     ]
     if not chosen:
         return None
@@ -64,6 +65,14 @@ def other_rule(case):
     enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart)
     close = max(rounding / 4, min(0.02 * apart, 1e-4))  # the tolerance is wide on purpose
     was = best_fit(sample, before, close)
+    if was.rest > close:  # both sides may take a share of each kernel off, beside the rule
+        kernels = np.isin(sample.which, [k for k in chosen if len(old.trained[k].shape) > 1])
+        share = share_of_weights(was, sample, before, kernels)
+        fewer = [one + share * w * kernels for one, w in zip(before, sample.weights)]
+        refit = best_fit(sample, fewer, close)
+        if refit.rest < 0.3 * was.rest:
+            was, before = refit, fewer
+            after = [one + share * w * kernels for one, w in zip(after, sample.weights)]
     factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
     factors, one_factor = np.real(factors), max(rests) <= enough
     if was.rest > max(close, min(0.2 * apart, 5e-3)):
@@ -74,7 +83,8 @@ def other_rule(case):
     best = min(one.rest for one in found.values())
     constant = constant_rate(factors)
     # Rates that are free in each step explain more than a constant, unless it is that constant.
-    if constant and 0.3 * max(rests) < best < 3 * max(rests):
+    small = constant and abs(factors[0] - 1) < 0.1
+    if small and 0.3 * max(rests) < best < 3 * max(rests):
         return None  # a constant of the rule explains as much as another rate
     if one_factor and (best > 0.3 * max(rests) if constant else best > max(2 * max(rests), 2e-5)):
         return constant or left_out_correction(factors, was) or other_rates(case, factors)
@@ -90,6 +100,17 @@ def other_rule(case):
     return other_constants(was, unchanged, now, sample, after) if now.rest <= enough else None
 
 
+def share_of_weights(fit, sample, steps, kernels):
+    """Return the share of each kernel that steps take off, beside what a rule explains."""
+    shares = []
+    for way, rate, step, weights in zip(
+        ways_of(fit.rule, sample), fit.rates, steps, sample.weights
+    ):
+        some = weights * kernels
+        shares.append(-np.dot(step + rate * way, some) / (np.dot(some, some) or 1))
+    return float(np.median(shares))
+
+
 def rates_by_weight(case, sample, after, before):
     """Some weights step by a constant factor more than others."""
     found = {}
@@ -100,7 +121,7 @@ def rates_by_weight(case, sample, after, before):
         if max(rests) > max(limit, 1e-4) or np.ptp(factors) > max(limit, 1e-3):
             return None
         found[k] = float(np.mean(factors))
-    others = {k: one for k, one in found.items() if abs(one - 1) > 1e-3}
+    others = {k: one for k, one in found.items() if abs(one - 1) > 1e-4}
     if not others or np.ptp(list(others.values())) > 1e-3 or mine.sum() < 2:
         return None
     names = listed_names(case.old.trained[k].name for k in others)
@@ -112,7 +133,9 @@ def rates_by_weight(case, sample, after, before):
 def changed_constant(was, unchanged, found, enough):
     """Return the cause that one constant of the rule is another, if one alone explains it."""
     name, best = min(found.items(), key=lambda item: item[1].rest)
-    if best.rest > 0.2 * unchanged.rest or best.rest > np.hypot(enough, was.rest) * 2:
+    if best.rest > min(
+        0.2 * unchanged.rest, max(np.hypot(enough, was.rest) * 2, 0.05 * unchanged.rest)
+    ):
         return None
     near = {KEYS[n] for n, one in found.items() if one.rest < 3 * best.rest}
     return None if near != {KEYS[name]} else rule_cause([name], was, best, unchanged.rest)
@@ -203,6 +226,9 @@ def left_out_correction(factors, was):
 
 def other_rates(case, factors):
     """The steps are the old ones times a number that changes: clipping, or a schedule."""
+    changes_ = np.abs(factors - 1)
+    if 0.1 > changes_.max() < 2 * changes_.min():
+        return None  # near a constant, which it is not
     sizes = {
         side: [np.hypot.reduce([norm_of(m) for m in moves(one)]) for one in steps]
         for side, steps in (("new", case.new.steps), ("old", case.old.steps))
@@ -228,7 +254,10 @@ def added_decay(new, old, sample):
 def other_averages(case):
     """Averages move at another pace."""
     k = int(np.flatnonzero(case.wrong["state"][case.t])[0])
-    name, start = case.old.others[k].name, wide(case.old.start[len(case.old.trained) + k])
+    name, start = (
+        case.old.others[k].name,
+        wide(case.old.start[len(case.old.trained) + k]),
+    )
     now, was = (wide(side.steps[0].state[k]) - start for side in (case.new, case.old))
     evidence = f"{name} is apart by {case.apart['state'][case.t, k]:.2g}"
     if np.any(was):

@@ -11,7 +11,12 @@ from .forms import NotComparable
 from .passes import gaps, settled
 from .report import LOST, Gap, Report
 
-KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
+KINDS = (
+    "loss",
+    "gradient",
+    "step",
+    "state",
+)  # within a step, the first that differs decides
 SINGLE = 2.0**-23  # optimizers keep their constants in single precision
 ORDERS = 120  # of averages, that are tried
 CHANCE = 256  # units in the last place by which a run may differ from itself
@@ -80,7 +85,8 @@ def judged(old, new, loss_with=None):
             wrong["state"][:, k] = False
     wrong["state"] &= ~exchanged_states(old, new, tolerance["state"], matched)
     first = next(
-        ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()), None
+        ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()),
+        None,
     )
     notes = list(new.about["notes"])
     forms = other_form(new, tolerance, names)

@@ -376,7 +376,9 @@ def test_time_grows_with_the_file(line):
         assert len(find("import tensorflow as tf\n" + one * count)) == count
         return time.process_time() - start
 
-    assert cost(3000) < 30 * max(cost(300), 0.02)
+    # A busy machine makes one run slow, and not each of three.
+    many, few = (min(cost(count) for _ in range(3)) for count in (3000, 300))
+    assert many < 30 * max(few, 0.02)
 
 
 def test_corpus_names_files_and_lines_alone():
