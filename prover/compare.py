@@ -183,7 +183,16 @@ class Comparison:
                 rows[pair.old[0]] = (list(new.rows) + [None] * len(self.news))[pair.new[0]]
         after = self.in_old([*new.after, *new.state])
         gradients = self.in_old(new.gradients, change=True)
+        names, values = list(was.losses), new.losses
+        if len(names) != len(values):
+            raise NotComparable(
+                f"the step returned {len(values)} losses, and the record has {', '.join(names)}: "
+                "return a dictionary of as many, in that order"
+            )
+        if set(names) != set(values):
+            values = dict(zip(names, values.values()))
         return new._replace(
+            losses={name: values[name] for name in names},
             gradients=gradients[:trained],
             applied=[None] * trained,
             rows=rows,

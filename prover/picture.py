@@ -29,7 +29,7 @@ def drawn(report):
     line = TOP
     for kind in ("gradient", "step"):
         names = [one for one in rows if one[0] == kind][:MOST]
-        parts.append(text(10, line + 14, f"{kind}: relative difference", "bold"))
+        parts.append(text(10, line + 14, f"{kind}: apart by", "bold"))
         line += 24
         for one in names:
             parts.append(text(10, line + 15, one[1][-26:]))

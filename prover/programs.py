@@ -333,6 +333,8 @@ class StepProgram:
         if any(one is None for one in losses.values()):
             raise NotComparable("the step returned no loss: return loss, gradients")
         self.silent = gradients is None
+        if any(isinstance(one, (tuple, list)) for one in gradients or ()):
+            raise NotComparable("the step returned pairs: return the gradients without variables")
         if gradients is not None and len(gradients) != len(self.trained):
             raise NotComparable(
                 f"the step returned {len(gradients)} gradients, and {len(self.trained)} of the "

@@ -76,7 +76,7 @@ class Report(
             if len(some) > 4:
                 lines.append(f"  and {len(some) - 4} more of this step")
         if self.cause:
-            lines.append(f"Likely cause ({self.cause.sure}): {self.cause.text}")
+            lines.append(f"Cause ({self.cause.sure}): {self.cause.text}")
             lines += [
                 f"  measured: {self.cause.evidence}",
                 f"  see {BASE}{self.cause.page}",

@@ -483,3 +483,28 @@ def test_wrong_feed_is_told(fed, tmp_path):
         line = refusal_of(record, str(tmp_path / "old.npz"), session, loss, feed, train)
     assert "x" in line
     assert not list(tmp_path.iterdir())
+
+
+# ------------------------------------------------------------ what a step returns
+
+
+def test_step_that_returns_the_loss_alone_proves_no_gradient(whole):
+    """The report says so, and does not count them."""
+    full = compare(whole, *new_port())
+    report = compare(whole, *new_port(answer=lambda loss, gradients: loss))
+    assert report.verdict == full.verdict == "the same"
+    assert "returned no gradients: they are not compared" in " ".join(str(report).split())
+    assert report.numbers < full.numbers and report.largest < 1e-3
+
+
+def test_other_number_of_losses_is_refused(whole):
+    """The record has one, and the step returns two."""
+    answer = {"one": 1.0, "two": 2.0}
+    line = line_that_refuses(compare(whole, *new_port(answer=lambda _, g: (answer, g))))
+    assert "the step returned 2 losses, and the record has loss" in line
+
+
+def test_pairs_of_gradients_and_variables_are_refused(whole):
+    """As `apply_gradients` takes them."""
+    pairs = new_port(answer=lambda loss, gradients: (loss, [(one, one) for one in gradients]))
+    assert "returned pairs" in line_that_refuses(compare(whole, *pairs))
