@@ -175,6 +175,14 @@ def trials(session):
 
 
 @nox.session(default=False)
+def records(session):
+    """Record programs on old TensorFlow releases, and compare them here; `-- 2.4` on one alone."""
+    install(session, "tests")
+    session.env.update(UV=nox.virtualenv.UV, PYTHON37=python37())
+    session.run("python", "-m", "trials.releases", *session.posargs)
+
+
+@nox.session(default=False)
 def lock(session):
     """Pin the newest packages that pyproject.toml admits, with hashes, into requirements/."""
     install(session, "nox")

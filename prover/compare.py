@@ -137,7 +137,9 @@ class Comparison:
                 "pairs={name: variable}"
             )
         self.pairs = [
-            pair._replace(how=told) if pair.how.endswith("in doubt") or pair.gates else pair
+            pair._replace(how=told)
+            if pair.how.endswith("in doubt") or pair.gates or pair not in choices[0]
+            else pair
             for pair in self.pairs
         ]
 

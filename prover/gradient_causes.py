@@ -9,6 +9,7 @@ from .passes import moves
 from .reasons import listed_names, reason
 
 EXACT = 1e-6
+ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
 SUBSETS = 4000  # sets of variables whose norm is looked at
 
 
@@ -134,7 +135,7 @@ def repeated_rows(case):
         numbers = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
         numbers = numbers if step.rows[k] is None else [step.rows[k]]
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
-        limit = max(EXACT, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
+        limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
         differ = set(np.flatnonzero(gap > limit))
         counted = [np.unique(rows, return_counts=True) for rows in numbers]
         # A row that is used once, and does not differ, tells them apart.
@@ -184,6 +185,8 @@ def gradient_factors(case):
     if table[0, 0] > 0 and (np.ptp(table) > near or max(bad) > min(rest)):
         return named_factor(case, table.mean(1), what, {}) if np.ptp(table) <= near else None
     evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
+    if "Complex" in case.old.about["kinds"] and abs(table[0, 0] + 1) < 1e-4:
+        return reason("conjugate", evidence, "possible")  # of a number made of two parts
     return reason("sign", evidence, place=what.capitalize())
 
 
@@ -252,10 +255,22 @@ def overridden_gradient(case):
 
 def first_order(case):
     """The old loss is computed from a gradient, and the new gradient does not go through it."""
-    if not case.old.about["through_gradient"] or case.apart["gradient"][case.t].max() < 1e-2:
+    through, step = case.old.about["through_gradient"], case.old.steps[case.t]
+    if not through or case.apart["gradient"][case.t].max() < 1e-2:
         return None
+    for k in np.flatnonzero(case.wrong["gradient"][case.t]) if step.terms else ():
+        mine = step.terms[k :: len(step.gradients)]
+        both = zip(step.losses, mine)
+        losses = [name for name, one in both if is_that_of(one, step.gradients[k])]
+        if losses and not set(losses) & set(through):
+            return None  # the loss that trains this weight is not computed from a gradient
     evidence = "the loss is the same, and it is computed from a gradient"
     return reason("first-order", evidence, "possible")
+
+
+def is_that_of(one, other):
+    """Return whether two arrays are equal; None is equal to nothing."""
+    return one is not None and other is not None and np.array_equal(one, other)
 
 
 def partly_stopped(case):

@@ -3,7 +3,7 @@
 import itertools
 
 from .arrays import np
-from .differences import factor_between, relative_difference, wide
+from .differences import factor_between, norm_of, relative_difference, wide
 from .reasons import listed_names, reason
 from .record import equal_examples
 
@@ -68,6 +68,11 @@ def named_factor(case, ratios, what, sizes=None):
         return reason("replica-factor", evidence, number=number)
     if number >= 32 and number & (number - 1) == 0:
         return reason("loss-scale", evidence, number=number)
+    batches = [size for size, said in sizes.items() if "batch size" in said and size > 2]
+    for size in batches:
+        if number % size == 0:
+            what = f"{number // size} times {sizes[size]}"
+            return reason("batch-factor", evidence, number=number, what=what)
     return weights_factor(case, ratios, what)
 
 
@@ -214,6 +219,28 @@ def factor_of_a_part(case):
     return named_factor(case, factors, f"the gradient of {listed_names(found)}")
 
 
+def factor_beside_decay(case):
+    """Gradients are a factor times the old ones, and a share of each weight: one term has it."""
+    factors = []
+    for k in range(len(case.old.trained)):
+        sides = [[s.gradients[k] for s in side.steps] for side in (case.new, case.old)]
+        if any(g is None or not np.any(g) for s in sides for g in s):
+            return None
+        new, old = (np.concatenate([wide(one).ravel() for one in side]) for side in sides)
+        weights = np.concatenate([wide(one.before[k]).ravel() for one in case.old.steps])
+        if len(new) < 12 or new.dtype.kind == "c":
+            continue
+        both = np.stack([old, weights], 1)
+        found = np.linalg.lstsq(both, new, None)[0]
+        if norm_of(new - both @ found) > 1e-3 * norm_of(new):
+            return None
+        factors.append(found[0])
+    if not factors or np.ptp(factors) > 1e-3 * abs(factors[0]) or abs(factors[0] - 1) < 5e-3:
+        return None
+    what = "each gradient, less that of a regularization,"
+    return named_factor(case, np.full(len(case.old.steps), np.mean(factors)), what)
+
+
 def unused_input(case):
     """An input has no effect on the new loss."""
     for k, name in enumerate(case.old.about["inputs"]):
@@ -268,6 +295,7 @@ LOSS = (
     other_places,
     added_weights,
     factor_of_a_part,
+    factor_beside_decay,
     unused_input,
     one_or_all_examples,
 )

@@ -22,9 +22,10 @@ GATES = (
     3,
 )  # input, new input, forget, output of TensorFlow 1, for Keras's order
 TRIED = 120  # orders that are tried
+DOUBTFUL = "in parts, in doubt"  # in which order the parts stand
 
 
-class Pair(namedtuple("Pair", "old new how axis turned gates forget")):
+class Pair(namedtuple("Pair", "old new how axis turned gates forget dealt")):
     """Old variables, by number, and the new ones that hold the same.
 
     Attributes:
@@ -35,16 +36,18 @@ class Pair(namedtuple("Pair", "old new how axis turned gates forget")):
         turned: Whether one is the transpose of the other.
         gates: Whether the four gates of an LSTM stand in Keras's order in the new one.
         forget: Whether the new bias holds the 1 that TensorFlow 1 adds to the forget gate.
+        dealt: Whether the parts hold rows in turn, as `embedding_lookup` of TensorFlow 1 does.
     """
 
     def to_new(self, values, shapes):
         """Return the values of the new variables, from those of all old ones."""
-        whole = np.concatenate([values[k] for k in self.old], self.axis)
+        whole = whole_of([values[k] for k in self.old], self.axis, self.dealt)
         if self.gates:
             whole = in_blocks(whole, GATES)
         if self.forget:
             whole = whole + forget_bias(whole)
-        parts = parted(whole.T if self.turned else whole, [shapes[k] for k in self.new], self.axis)
+        whole = whole.T if self.turned else whole
+        parts = parted(whole, [shapes[k] for k in self.new], self.axis, self.dealt)
         return list(zip(self.new, parts))
 
     def to_old(self, values, shapes, change=False):
@@ -55,13 +58,14 @@ class Pair(namedtuple("Pair", "old new how axis turned gates forget")):
         some = [values[k] for k in self.new]
         if any(one is None for one in some):
             return [(k, None) for k in self.old]
-        whole = np.concatenate(some, self.axis)
+        whole = whole_of(some, self.axis, self.dealt)
         whole = whole.T if self.turned else whole
         if self.forget and not change:
             whole = whole - forget_bias(whole)
         if self.gates:
             whole = in_blocks(whole, np.argsort(GATES))
-        return list(zip(self.old, parted(whole, [shapes[k] for k in self.old], self.axis)))
+        parts = parted(whole, [shapes[k] for k in self.old], self.axis, self.dealt)
+        return list(zip(self.old, parts))
 
 
 def in_blocks(values, order):
@@ -75,16 +79,27 @@ def forget_bias(values):
     return np.repeat(np.array([0, 1, 0, 0], values.dtype), values.shape[-1] // 4)
 
 
-def parted(whole, shapes, axis):
-    """Return an array in parts of some shapes, which follow each other along an axis."""
+def whole_of(parts, axis, dealt):
+    """Return arrays as one, one after the other along an axis, or row by row in turn."""
+    if len(parts) == 1:
+        return np.asarray(parts[0])  # of any rank
+    if not dealt:
+        return np.concatenate(parts, axis)
+    return np.stack(parts, 1).reshape(-1, *parts[0].shape[1:])
+
+
+def parted(whole, shapes, axis, dealt):
+    """Return an array in parts of some shapes, which follow each other, or get rows in turn."""
     if len(shapes) == 1:
         return [whole]
+    if dealt:
+        return [whole[k :: len(shapes)] for k in range(len(shapes))]
     return np.split(whole, np.cumsum([shape[axis] for shape in shapes])[:-1], axis)
 
 
 def pair_of(old, new, how, axis=0, turned=False):
     """Return a `Pair` whose gates stand where they stood."""
-    return Pair(tuple(old), tuple(new), how, axis, turned, False, False)
+    return Pair(tuple(old), tuple(new), how, axis, turned, False, False, False)
 
 
 def words_of(name):
@@ -127,26 +142,28 @@ def matched_weights(old, new, given=None):
         in_order = [pair_of([a], [b], "in order") for a, b in zip(*trained)]
         pairs += by_scope(old, new, left, free, pairs + in_order)
         left, free = open_numbers(old, new, pairs)
-    shapes = [old[k].shape for k in left], [new[k].shape for k in free]
     doubts = []
-    if left and shapes[0] == shapes[1] and all(map(same_use(old, new), zip(left, free))):
-        pairs += [pair_of([a], [b], "in order") for a, b in zip(left, free)]
-        doubts = groups_of(old, left, free)
-    else:
-        single = [k for k in left if shapes[0].count(old[k].shape) == 1]
-        for k in single:
-            fit = [one for one in free if new[one].shape == old[k].shape]
-            if len(fit) == 1 and shapes[1].count(old[k].shape) == 1:
-                pairs.append(pair_of([k], fit, "by shape"))
-        left, free = open_numbers(old, new, pairs)
-        pairs += split_or_joined(old, new, left, free)
-        left, free = open_numbers(old, new, pairs)
-        for shape in dict.fromkeys(old[k].shape for k in left):
-            ours = [k for k in left if old[k].shape == shape]
-            theirs = [k for k in free if new[k].shape == shape]
-            if len(ours) == len(theirs):
-                pairs += [pair_of([a], [b], "in doubt") for a, b in zip(ours, theirs)]
-                doubts.append((ours, theirs))
+    for trained in (True, False):
+        ours = [k for k in left if old[k].trainable == trained]
+        theirs = [k for k in free if new[k].trainable == trained]
+        if [old[k].shape for k in ours] == [new[k].shape for k in theirs]:
+            pairs += [pair_of([a], [b], "in order") for a, b in zip(ours, theirs)]
+            doubts += groups_of(old, ours, theirs)
+    left, free = open_numbers(old, new, pairs)
+    shapes = [old[k].shape for k in left], [new[k].shape for k in free]
+    for k in left:
+        fit = [one for one in free if new[one].shape == old[k].shape]
+        if len(fit) == 1 and shapes[0].count(old[k].shape) == 1:
+            pairs.append(pair_of([k], fit, "by shape"))
+    left, free = open_numbers(old, new, pairs)
+    pairs += split_or_joined(old, new, left, free)
+    left, free = open_numbers(old, new, pairs)
+    for shape, trained in dict.fromkeys((old[k].shape, old[k].trainable) for k in left):
+        ours = [k for k in left if (old[k].shape, old[k].trainable) == (shape, trained)]
+        theirs = [k for k in free if (new[k].shape, new[k].trainable) == (shape, trained)]
+        if len(ours) == len(theirs):
+            pairs += [pair_of([a], [b], "in doubt") for a, b in zip(ours, theirs)]
+            doubts.append((ours, theirs))
     left, free = open_numbers(old, new, pairs)
     check_complete(old, new, left, free)
     return pairs, orders(pairs, doubts, old)
@@ -168,11 +185,6 @@ def first_side(pair):
 def second_side(pair):
     """Return the new numbers of a pair."""
     return pair.new
-
-
-def same_use(old, new):
-    """Return a test of two numbers: are both trained, or neither?"""
-    return lambda two: old[two[0]].trainable == new[two[1]].trainable
 
 
 def given_pairs(old, new, given):
@@ -255,10 +267,11 @@ def split_or_joined(old, new, left, free):
             for some in parts_to_join(many_side, [n for n in many_left if n not in taken]):
                 shapes = [many_side[n].shape for n in some]
                 axis = joining_axis([one_side[k].shape], shapes)
-                if axis is not None:
+                alike = all(many_side[n].trainable == one_side[k].trainable for n in some)
+                if axis is not None and alike:
                     taken.update(some)
                     sides = ([k], some) if one_side is old else (some, [k])
-                    how = "in parts, in doubt" if len(set(shapes)) == 1 else "in parts"
+                    how = DOUBTFUL if len(set(shapes)) == 1 else "in parts"
                     found.append(pair_of(*sides, how=how, axis=axis))
                     break
     return found
@@ -308,6 +321,11 @@ def orders(pairs, doubts, old):
     for size in sizes - {1}:  # so do the parts of kernels and biases
         more = itertools.islice(itertools.permutations(range(size)), TRIED)
         found = [parts_reordered(one, order) for order in more for one in found][:TRIED]
+    if any(pair.how == DOUBTFUL and not pair.axis for pair in pairs):
+        found += [
+            [pair._replace(dealt=pair.how == DOUBTFUL and not pair.axis) for pair in one]
+            for one in found
+        ]
     recurrent = [
         k
         for k, pair in enumerate(pairs)
@@ -343,7 +361,7 @@ def parts_reordered(pairs, order):
     """Return pairs in which equal parts of a weight stand in another order."""
     made = []
     for pair in pairs:
-        if pair.how == "in parts, in doubt" and max(len(pair.old), len(pair.new)) == len(order):
+        if pair.how == DOUBTFUL and max(len(pair.old), len(pair.new)) == len(order):
             old, new = (
                 tuple(side[k] for k in order) if len(side) > 1 else side
                 for side in (pair.old, pair.new)

@@ -76,9 +76,11 @@ class GraphProgram:
         self.unit = lowest_unit(kinds, [one.dtype.base_dtype.name for one in trained])
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden = overridden(ops)
-        self.through_gradient = any(
-            "gradients" in one.name for one in ancestors([t.op for t in self.losses.values()])
-        )
+        self.through_gradient = [
+            name
+            for name, loss in self.losses.items()
+            if any("gradients" in one.name for one in ancestors([loss.op]))
+        ]
 
     def weights(self):
         """Return a `Weight` for each variable, trained ones first."""
@@ -241,8 +243,8 @@ class StepProgram:
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
-        self.through_gradient = self.silent = self.changed = False
-        self.overridden = ""
+        self.silent = self.changed = False
+        self.overridden, self.through_gradient = "", []
         self.kept = self.slots()
         self.first = self.values(self.kept)
 

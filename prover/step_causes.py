@@ -37,6 +37,10 @@ def not_trained(case):
         still = np.flatnonzero(~np.any(moved[0], 0) & np.any(moved[1], 0))
         if len(still):
             name = listed_names(case.old.trained[k].name for k in still)
+            rows = [one.gradients[k] for one in case.new.steps + case.old.steps for k in still]
+            if label == "old" and not any(one is not None and np.any(one) for one in rows):
+                evidence = "it has no gradient but zeros, and moves on the new side alone"
+                return reason("zeros-for-none", evidence, name=name, old="None", new="zeros")
             evidence = f"it stays where it is in each of {len(one.steps)} steps"
             return reason("not-trained", evidence, "certain", name=name, side=label)
     return None
@@ -57,9 +61,10 @@ def other_rule(case):
     if not chosen:
         return None
     sample, take = sampled(old, chosen)
-    if len(sample.which) < 3:
-        return None
     before, after = take(old.steps), take(new.steps)
+    if len(sample.which) < 3:  # any rule would fit
+        factors, _ = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
+        return constant_rate(np.real(factors)) if len(factors) > 2 else None
     apart = max(relative_difference(a, b) for a, b in zip(after, before))
     rounding = float(np.median(case.tolerance["step"][:, chosen]))
     enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart)
@@ -171,6 +176,9 @@ def rule_cause(names, was, best, unchanged):
     """Return the cause that constants of the optimizer are others, the most telling one first."""
     adam = was.rule.name == "Adam"
     words = dict(WORDS, beta="beta_1" if adam else "momentum", rho="beta_2" if adam else "rho")
+    inside = best.rule.place == was.rule.place == "inside"
+    if was.rule.name == "Adagrad" and inside and set(names) <= {"start", "epsilon", "place"}:
+        names, was, best = ["start"], as_start(was), as_start(best)
     parts = []
     for name in names:
         digits = 3 if name == "epsilon" else 4
@@ -189,6 +197,12 @@ def rule_cause(names, was, best, unchanged):
         f"{best.rest:.2g} of the new steps stays unexplained; as in the old step, {unchanged:.2g}"
     )
     return reason(key, evidence, said_as="constant", rule=was.rule.name, changes=changes)
+
+
+def as_start(fit):
+    """Return a fit of Adagrad with an epsilon inside the root as the start, which it equals."""
+    rule = fit.rule
+    return fit._replace(rule=rule._replace(start=rule.start + rule.epsilon, epsilon=0.0))
 
 
 def said_factors(factors):

@@ -8,7 +8,7 @@ from .arrays import np
 from .causes import likely_cause, new_chance
 from .differences import TIMES, factor_between, relative_difference
 from .forms import NotComparable
-from .passes import gaps, settled
+from .passes import gaps, moves, settled
 from .report import LOST, Gap, Report
 
 KINDS = (
@@ -75,15 +75,18 @@ def judged(old, new, loss_with=None):
     lost = {kind: tolerance[kind] >= LOST for kind in KINDS}
     wrong = {kind: ~(apart[kind] <= tolerance[kind]) & ~lost[kind] for kind in KINDS}
     if not silent:
+        idle = idle_weights(old) & idle_weights(new)
         for t, (one, was) in enumerate(zip(new.steps, old.steps)):
             for k, both in enumerate(zip(one.gradients, was.gradients)):
                 wrong["gradient"][t, k] |= (both[0] is None) != (both[1] is None)
+                # What neither program trains needs no gradient in the new one.
+                wrong["gradient"][t, k] &= not (idle[k] and both[0] is None)
     matched = {one.name for one in old.others} & {
         name for names_, _, _ in new.about["matched"] for name in names_
     }
     for k, one in enumerate(old.others):
         if one.name not in matched or not one.dtype.startswith(("float", "bfloat", "half")):
-            wrong["state"][:, k] = False
+            wrong["state"][:, k], apart["state"][:, k] = False, 0.0
     wrong["state"] &= ~exchanged_states(old, new, tolerance["state"], matched)
     first = next(
         ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()),
@@ -115,6 +118,12 @@ def judged(old, new, loss_with=None):
         for (t, k), bad in np.ndenumerate(wrong[kind])
     ]
     return Report(verdict, notes, cause, rows, new.about["matched"], old, new)
+
+
+def idle_weights(record):
+    """Return which weights no step moves, where it moves others."""
+    moved = np.any([[np.any(move) for move in moves(one)] for one in record.steps], 0)
+    return ~moved & np.any(moved)
 
 
 def exchanged_states(old, new, tolerance, matched):
@@ -157,7 +166,8 @@ def check_numbers(old):
 def tolerated(kind, old, new):
     """Return how far apart rounding may bring the two: a row for each step."""
     unit = max(old.about["unit"], new.about["unit"])
-    if kind in ("step", "state"):
+    # Of several losses, all but the first are computed after a step.
+    if kind in ("step", "state") or len(old.steps[0].losses) > 1:
         unit = max(unit, SINGLE)
     measured = np.maximum(old.noise[kind], new.noise[kind])
     return TIMES * measured + TIMES * unit
