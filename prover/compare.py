@@ -99,6 +99,8 @@ class Comparison:
             traced = function.get_concrete_function(*inputs).graph
             self.program.adopt(traced.variables)
             graph = traced.as_graph_def()
+        except NotComparable:
+            raise
         except Exception as error:
             if function is step:
                 raise NotComparable(f"the step raises {first_line(error)}") from error

@@ -253,6 +253,12 @@ class StepProgram:
         known = {id(getattr(one, "value", one)) for one in self.variables + self.kept}
         known.update(id(one) for one in self.variables + self.kept)
         more = [one for one in variables if id(one) not in known]
+        for one in more:
+            if not one.is_initialized():
+                raise NotComparable(
+                    f"the step makes {one.name.strip()} itself, and it has no value before the first "
+                    "step: pass the optimizer as optimizer=, or build it before"
+                )
         self.first += self.values(more)
         self.kept += more
 

@@ -20,6 +20,8 @@ from prover.compare import compare
 from releases.replay import chosen, environment
 from trials import recording
 
+PRINTED = ROOT / "trials/records.txt"
+ROW = "{:13}" * (1 + len(recording.KINDS))
 RELEASES = ["1.13", "1.15", "2.0", "2.4", "2.10"]
 
 
@@ -67,16 +69,22 @@ def records_of(python, folder):
 
 
 def main(arguments):
-    """Record and compare on each release, and return whether something is not as it should be."""
-    wrong = False
+    """Record and compare on each release; return whether something is not as it should be."""
+    wrong, rows = False, [ROW.format("recorded on", *recording.KINDS)]
     for release in chosen(arguments or RELEASES):
+        verdicts = []
         with environment(release) as python, tempfile.TemporaryDirectory() as folder:
             for kind, path in records_of(python, folder):
                 right, other = compare(path, *ported(kind)), compare(path, *ported(kind, 0.011))
+                verdicts.append(right.verdict)
                 print(f"TensorFlow {release}, {kind}: {right.headline()}", flush=True)
                 if right.verdict != "the same" or other.verdict != "differs":
                     wrong = True
                     print(f"{right}\nwith another rate: {other}")
+        rows.append(ROW.format(release, *verdicts))
+    if not arguments:
+        table = "\n".join(row.rstrip() for row in rows)
+        PRINTED.write_text(f"{table}\n\ncompared on TensorFlow {tf.__version__}\n", "utf-8")
     return wrong
 
 

@@ -143,9 +143,13 @@ def new(data, fault=None, **s):
         for c in CALLS:
             found = tape.gradient(targets[c], list(parts[c].values()))
             grads[c] = common.after({k: found[i] for i, k in enumerate(parts[c])}, s)
-        for c in CALLS:
-            common.update(made[c], grads[c], w, s)
         flat = {**grads["generator"], **grads["critic"]}
+        # In a tf.function, a weight may otherwise be changed before it is read.
+        first = [*losses.values(), *(g for g in flat.values() if g is not None)]
+        for c in CALLS:
+            with tf.control_dependencies(first):
+                last = {k: g if g is None else tf.identity(g) for k, g in grads[c].items()}
+            common.update(made[c], last, w, s)
         return losses, [flat.get(k) for k in listed]
 
     return common.finish(common.wrapped(step, s), w, list(made.values()), s)
