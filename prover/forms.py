@@ -32,7 +32,9 @@ class Weight(namedtuple("Weight", "name shape dtype trainable")):
     """A variable of the old program: its name, shape, data type, and whether it is trained."""
 
 
-class Step(namedtuple("Step", "inputs losses gradients applied terms rows before after state")):
+class Step(
+    namedtuple("Step", "inputs losses gradients applied terms direct rows before after state")
+):
     """One training step.
 
     Attributes:
@@ -41,6 +43,8 @@ class Step(namedtuple("Step", "inputs losses gradients applied terms rows before
         gradients: For each trained weight an array, or None.
         applied: For each trained weight what reached the optimizer (clipped, say), or None.
         terms: Of several losses, the gradients of each, one list after the other.
+        direct: Of a loss that is computed from a gradient, the gradients with that one held
+            constant, for each loss as in `terms`.
         rows: For each trained weight the indices of its IndexedSlices, or None.
         before: Each trained weight before the step.
         after: Each trained weight after it.
@@ -189,6 +193,7 @@ def load_record(path):
             part("gradients", trained),
             part("applied", trained),
             part("terms", trained * len(losses) if len(losses) > 1 else 0),
+            part("direct", trained * len(losses) if about["through_gradient"] else 0),
             part("rows", trained),
             nudged(before, t),
             part("after", trained),

@@ -9,6 +9,7 @@ from .passes import moves
 from .reasons import listed_names, reason
 
 EXACT = 1e-6
+SAME_TERM = 1e-4  # the gradient of a loss, and what was computed of it in another run
 ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
 SUBSETS = 4000  # sets of variables whose norm is looked at
 
@@ -166,6 +167,9 @@ def gradient_factors(case):
             row.append(float(np.real(factor)))
         table.append(row)
     table = np.array(table)
+    if not np.isfinite(table).any(1).all():
+        return None
+    table = np.where(np.isfinite(table), table, np.nanmean(table, 1, keepdims=True))  # 0 of 0
     first = case.old.steps[0].gradients
     sure = [
         k
@@ -175,6 +179,10 @@ def gradient_factors(case):
     rest = [k for k in sure if k not in bad]
     near = 2e-3 * np.abs(table).mean()
     if not rest and np.all(np.ptp(table, 1) <= near):
+        how = clipped_side(case, table.mean(1))
+        if how:
+            evidence = f"in some steps each gradient has a factor, {table.min():.4g} at least"
+            return reason("clipping", evidence, how=f"by a norm on the {how} side")
         return named_factor(case, table.mean(1), "each gradient")
     if not rest or np.any(np.ptp(table, 0) > near):
         return None
@@ -188,6 +196,25 @@ def gradient_factors(case):
     if "Complex" in case.old.about["kinds"] and abs(table[0, 0] + 1) < 1e-4:
         return reason("conjugate", evidence, "possible")  # of a number made of two parts
     return reason("sign", evidence, place=what.capitalize())
+
+
+def clipped_side(case, factors):
+    """Return the side that clips all gradients in some steps, as their factors tell; or None."""
+    gaps = np.abs(factors - 1)
+    same = gaps < 0.02 * gaps.max()
+    if not same.any() or same.all():
+        return None
+    norms = {
+        side: np.array(
+            [np.sqrt(sum(norm_of(g) ** 2 for g in one.gradients if g is not None)) for one in steps]
+        )
+        for side, steps in (("new", case.new.steps), ("old", case.old.steps))
+    }
+    side = "new" if factors[~same].max() < 1 else "old"
+    clipped = norms[side][~same]
+    steady = np.ptp(clipped) < 1e-4 * clipped[0] and norms[side][same].max() < 1.001 * clipped[0]
+    one_way = factors[~same].max() < 1 or factors[~same].min() > 1
+    return side if steady and one_way else None
 
 
 def steady_norm(case):
@@ -256,21 +283,25 @@ def overridden_gradient(case):
 def first_order(case):
     """The old loss is computed from a gradient, and the new gradient does not go through it."""
     through, step = case.old.about["through_gradient"], case.old.steps[case.t]
-    if not through or case.apart["gradient"][case.t].max() < 1e-2:
+    if not through or not step.direct or case.apart["gradient"][case.t].max() < 1e-2:
         return None
-    for k in np.flatnonzero(case.wrong["gradient"][case.t]) if step.terms else ():
-        mine = step.terms[k :: len(step.gradients)]
-        both = zip(step.losses, mine)
-        losses = [name for name, one in both if is_that_of(one, step.gradients[k])]
-        if losses and not set(losses) & set(through):
-            return None  # the loss that trains this weight is not computed from a gradient
-    evidence = "the loss is the same, and it is computed from a gradient"
-    return reason("first-order", evidence, "possible")
-
-
-def is_that_of(one, other):
-    """Return whether two arrays are equal; None is equal to nothing."""
-    return one is not None and other is not None and np.array_equal(one, other)
+    shares, size, new = [], len(step.gradients), case.new.steps[case.t].gradients
+    for k in np.flatnonzero(case.wrong["gradient"][case.t]):
+        old, terms = step.gradients[k], step.terms[k::size] or [step.gradients[k]]
+        near = [n for n, one in enumerate(terms) if relative_difference(one, old) < SAME_TERM]
+        if not near or old is None or new[k] is None:
+            return None
+        direct = step.direct[near[0] * size + k]
+        parts = [wide(np.zeros_like(old) if one is None else one) for one in (direct, new[k])]
+        share, rest = factor_between([parts[1] - old], [parts[0] - old])
+        if not 0.02 < np.real(share) < 1.05 or rest > 0.9:
+            return None  # what differs is not the part that goes through the gradient
+        shares.append((float(np.real(share)), rest))
+    whole = all(abs(share - 1) < 1e-3 and rest < 1e-2 for share, rest in shares)
+    evidence = "the loss is the same, and what is missing is a part of what goes through a gradient"
+    if whole:
+        evidence = "with the inner gradient held constant, the old gradient is the new one"
+    return reason("first-order", evidence, "certain" if whole else "possible")
 
 
 def partly_stopped(case):

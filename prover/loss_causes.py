@@ -50,7 +50,7 @@ def named_factor(case, ratios, what, sizes=None):
     if steps < 2 or not np.all(np.isfinite(ratios)) or not np.all(ratios):
         return None
     if np.ptp(ratios) > 1e-4 * abs(factor):
-        return weights_factor(case, ratios, what) if len(ratios) == steps else None
+        return weights_factor(case, ratios, what)
     evidence = f"{what} is {factor:.6g} times the old one in each of {steps} steps"
     if factor < 0:
         return reason("sign", evidence, place=what.capitalize())
@@ -92,6 +92,8 @@ def sizes_of_inputs(case):
 
 def weights_factor(case, ratios, what):
     """The factor goes with the mean or the sum of an input: weights of examples."""
+    if len(ratios) != len(case.old.steps):
+        return None
     for k, name in enumerate(case.old.about["inputs"]):
         first = case.old.steps[0].inputs[k]
         values = [wide(one.inputs[k]) for one in case.old.steps]
@@ -190,7 +192,7 @@ def added_weights(case):
         noise = 2 * limit / relative_difference(a, b)
         fits = [factor_between(gap, [w]), factor_between(gap, [np.sign(w)])]
         factor, rest = min(fits, key=lambda fit: fit[1])
-        if rest > 0.02 + noise:
+        if rest > 0.02 + min(noise, 0.2):
             return None
         found[one.name] = float(np.real(factor))
     if not found:

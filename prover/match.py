@@ -14,7 +14,7 @@ SYNONYMS = {
     "b": "bias",
     "biases": "bias",
 }
-SYNONYMS.update(moving_mean="mean", moving_variance="variance", scale="gamma", offset="beta")
+SYNONYMS.update(scale="gamma", offset="beta")
 GATES = (
     0,
     2,
@@ -104,14 +104,15 @@ def pair_of(old, new, how, axis=0, turned=False):
 
 def words_of(name):
     """Return the parts of a name, last first, so that scopes in front do not count."""
-    parts = re.split(r"[/.:]", re.sub(r":0$", "", name).lower())
+    parts = re.split(r"[/.:_]", re.sub(r":0$", "", name).lower())
     return [SYNONYMS.get(part, part) for part in reversed(parts)]
 
 
 def likeness(old, new):
     """Return how many parts two names share, from the last one on."""
     both = zip(words_of(old.name), words_of(new.name))
-    return sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], both))
+    shared = [one for one, _ in itertools.takewhile(lambda two: two[0] == two[1], both)]
+    return 0 if all(map(str.isdigit, shared)) else len(shared)
 
 
 def matched_weights(old, new, given=None):

@@ -45,6 +45,7 @@ def run_pass(program, start, weights_before, batches, rounding=None):
                     for a, g in zip(result.applied, gradients)
                 ],
                 [dense(one)[0] for row in result.terms for one in row],
+                [dense(one)[0] for row in result.direct for one in row],
                 list(rows),
                 before,
                 after,

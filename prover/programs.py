@@ -12,8 +12,11 @@ KEPT = (
 )  # what optimizers keep beside their slots
 
 
-class Computed(namedtuple("Computed", "losses gradients applied terms")):
-    """What a step computed: losses, gradients, those given to the optimizer, those of each loss."""
+class Computed(namedtuple("Computed", "losses gradients applied terms direct", defaults=((),))):
+    """What a step computed: losses, gradients, those given to the optimizer, those of each loss.
+
+    And, where a loss is computed from a gradient, those with that one held constant.
+    """
 
 
 class GraphProgram:
@@ -62,10 +65,16 @@ class GraphProgram:
             self.graph._unsafe_unfinalize()
         with self.graph.as_default():
             each = [v1.gradients(one, trained) for one in self.losses.values()]
+            self.direct = [
+                v1.gradients(one, trained, stop_gradients=inner_gradients(one))
+                for one in self.losses.values()
+            ]
+        self.through_gradient = [n for n, one in self.losses.items() if inner_gradients(one)]
         if final:
             self.graph.finalize()
         # What is asked for at each step: gradients of each loss, and what the optimizers get.
-        self.asked = [*each, given_to_optimizers(self.train_ops, trained)]
+        self.direct = self.direct if self.through_gradient else []
+        self.asked = [*each, *self.direct, given_to_optimizers(self.train_ops, trained)]
         self.changed = gradients is not None
         if self.changed:
             found = {one.name: gradient for gradient, one in gradients}
@@ -76,11 +85,6 @@ class GraphProgram:
         self.unit = lowest_unit(kinds, [one.dtype.base_dtype.name for one in trained])
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden = overridden(ops)
-        self.through_gradient = [
-            name
-            for name, loss in self.losses.items()
-            if any("gradients" in one.name for one in ancestors([loss.op]))
-        ]
 
     def weights(self):
         """Return a `Weight` for each variable, trained ones first."""
@@ -129,12 +133,12 @@ class GraphProgram:
     def run(self, inputs):
         """Run one step, each train op after the losses before it; return a `Computed`."""
         feed = dict(zip(self.places, inputs))
-        losses, rows, applied = self.evaluate(feed)
+        losses, rows, applied, direct = self.evaluate(feed)
         gradients = [next((g for g in column if g is not None), None) for column in zip(*rows)]
         terms = rows
         for number, op in enumerate(self.train_ops):
             if number:  # what the operations before it have changed counts
-                later, terms, given = self.evaluate(feed)
+                later, terms, given, _ = self.evaluate(feed)
             before = self.read()
             self.session.run(op, feed)
             for k, (old, new) in enumerate(zip(before, self.read()[: len(gradients)])):
@@ -146,10 +150,10 @@ class GraphProgram:
                 losses[name] = later[name]
         if self.changed:
             gradients, applied = applied, [None] * len(applied)
-        return Computed(losses, gradients, applied, rows if len(rows) > 1 else [])
+        return Computed(losses, gradients, applied, rows if len(rows) > 1 else [], direct)
 
     def evaluate(self, feed):
-        """Return losses, the gradients of each, and what the optimizers get; change nothing."""
+        """Return losses, gradients of each, what optimizers get, and `direct`; change nothing."""
         kept = self.keep()
         found = self.session.run([list(self.losses.values()), *map(present, self.asked)], feed)
         if any(not np.array_equal(a, b) for a, b in zip(kept[1], self.keep()[1])):
@@ -157,7 +161,8 @@ class GraphProgram:
         rows = []
         for values, places in zip(map(iter, found[1:]), self.asked):
             rows.append([None if one is None else next(values) for one in places])
-        return dict(zip(self.losses, map(np.array, found[0]))), rows[:-1], rows[-1]
+        losses, count = dict(zip(self.losses, map(np.array, found[0]))), len(self.losses)
+        return losses, rows[:count], rows[-1], rows[count:-1]
 
 
 def present(values):
@@ -186,6 +191,13 @@ def ancestors(ops):
             seen.add(op)
             open_ops += [one.op for one in op.inputs] + list(op.control_inputs)
     return seen
+
+
+def inner_gradients(loss):
+    """Return the tensors of a gradient from which a loss is computed."""
+    ops = ancestors([loss.op])
+    used = [tensor for op in ops if "gradients" not in op.name for tensor in op.inputs]
+    return [one for one in {id(t): t for t in used}.values() if "gradients" in one.op.name]
 
 
 def overridden(ops):

@@ -62,7 +62,7 @@ FAMILIES = (
             "epsilon": EPSILONS,
             "place": PLACES[:2],
             "start": STARTS[:3],
-            "beta": (0.0, 0.9, 0.01),
+            "beta": (0.0, 0.9, 0.8, 0.95, 0.5, 0.01),
         },
     ),
     (
@@ -127,11 +127,18 @@ def ways_of(rule, sample):
                 inside = rule.place == "inside"
                 root = np.sqrt(square + rule.epsilon * inside)
                 part = part / (root + scale * rule.epsilon * (not inside))
-        if rule.name in ("Momentum", "RMSProp"):
+        if rule.name == "Momentum":
             mean = rule.beta * mean + part
             part = part + rule.beta * mean if rule.nesterov else mean
         found.append(part)
     return found
+
+
+def own_moves(rule, steps):
+    """Return steps without what RMSProp's momentum keeps of the one before, whatever its rate."""
+    if rule.name != "RMSProp" or not rule.beta:
+        return steps
+    return [one - rule.beta * last for one, last in zip(steps, [0.0, *steps])]
 
 
 def clipped(rule, gradient, norms, which):
@@ -151,11 +158,12 @@ def fitted(rule, sample, steps, known=None):
     """Return how well a rule explains steps, with known rates or one of its own for each."""
     rest = whole = 0.0
     rates = []
-    for t, (way, step) in enumerate(zip(ways_of(rule, sample), steps)):
+    moved = zip(ways_of(rule, sample), own_moves(rule, steps), steps)
+    for t, (way, step, whole_step) in enumerate(moved):
         with np.errstate(all="ignore"):
             rate = known[t] if known else -np.dot(way, step) / np.dot(way, way)
             gap = step + rate * way
-        rest, whole = rest + np.dot(gap, gap), whole + np.dot(step, step)
+        rest, whole = rest + np.dot(gap, gap), whole + np.dot(whole_step, whole_step)
         rates.append(rate)
     rest = np.sqrt(rest / whole) if whole else np.inf
     return Fit(rule, float(rest) if np.isfinite(rest) else np.inf, rates)

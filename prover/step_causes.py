@@ -7,6 +7,7 @@ from .passes import moves
 from .reasons import listed_names, reason
 from .rules import best_fit, fitted, sampled, single_changes, ways_of
 
+UNKNOWN = 0.02
 ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
 KEYS = {
     "start": "accumulator-start",
@@ -81,8 +82,9 @@ def other_rule(case):
     factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
     factors, one_factor = np.real(factors), max(rests) <= enough
     if was.rest > max(close, min(0.2 * apart, 5e-3)):
-        constant = one_factor and constant_rate(factors)
-        return constant or rates_by_weight(case, sample, after, before)
+        # Of a rule that is not known, a factor near 1 may be another constant's.
+        sure = one_factor and abs(np.mean(factors) - 1) > UNKNOWN
+        return (sure and constant_rate(factors)) or rates_by_weight(case, sample, after, before)
     unchanged = fitted(was.rule, sample, after, was.rates)
     found = single_changes(was, sample, after)
     best = min(one.rest for one in found.values())
@@ -101,7 +103,9 @@ def other_rule(case):
         return cause
     now = best_fit(sample, after, close, was.rule.name)
     enough = max(2 * was.rest, 1e-5, 0.05 * unchanged.rest)
-    now = now if now.rest <= enough else best_fit(sample, after, close)
+    if now.rest > enough:  # another rule: a stronger claim, for which more must be explained
+        enough = max(2 * was.rest, 1e-5, 0.005 * unchanged.rest)
+        now = best_fit(sample, after, close)
     return other_constants(was, unchanged, now, sample, after) if now.rest <= enough else None
 
 
@@ -123,11 +127,13 @@ def rates_by_weight(case, sample, after, before):
         mine = sample.which == k
         factors, rests = zip(*(factor_between([a[mine]], [b[mine]]) for a, b in zip(after, before)))
         limit = 3 * np.max(case.tolerance["step"][:, k])
-        if max(rests) > max(limit, 1e-4) or np.ptp(factors) > max(limit, 1e-3):
+        gap = abs(np.mean(factors) - 1)
+        if max(rests) > max(limit, 1e-4) or np.ptp(factors) > max(limit, min(1e-3, 0.05 * gap)):
             return None
         found[k] = float(np.mean(factors))
     others = {k: one for k, one in found.items() if abs(one - 1) > 1e-4}
-    if not others or np.ptp(list(others.values())) > 1e-3 or mine.sum() < 2:
+    numbers = list(others.values())
+    if not others or np.ptp(numbers) > 0.05 * abs(np.mean(numbers) - 1) or mine.sum() < 2:
         return None
     names = listed_names(case.old.trained[k].name for k in others)
     factor = f"{next(iter(others.values())):.6g}"
@@ -254,6 +260,19 @@ def other_rates(case, factors):
     return reason("schedule", said_factors(factors))
 
 
+def waiting_step(case):
+    """In some steps one side moves nothing: its rate is zero there."""
+    still = [
+        np.array([not any(np.any(move) for move in moves(one)) for one in side.steps])
+        for side in (case.new, case.old)
+    ]
+    alone = np.flatnonzero(still[0] != still[1])
+    if not len(alone) or still[0].all() or still[1].all():
+        return None
+    side = "new" if still[0][alone[0]] else "old"
+    return reason("schedule", f"on the {side} side nothing moves in step {alone[0] + 1}")
+
+
 def added_decay(new, old, sample):
     """Each step takes a share of the weight off."""
     gaps = [a - b for a, b in zip(new, old)]
@@ -282,5 +301,5 @@ def other_averages(case):
     return reason("moving-average" if weights else "batch-norm-average", evidence, name=name)
 
 
-STEP = (not_trained, other_places_of_gradients, repeated_rows, other_rule)
+STEP = (not_trained, waiting_step, other_places_of_gradients, repeated_rows, other_rule)
 STATE = (other_averages,)

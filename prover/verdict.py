@@ -7,7 +7,7 @@ from collections import namedtuple
 from .arrays import np
 from .causes import likely_cause, new_chance
 from .differences import TIMES, factor_between, relative_difference
-from .forms import NotComparable
+from .forms import NotComparable, first_line
 from .passes import gaps, moves, settled
 from .report import LOST, Gap, Report
 
@@ -102,7 +102,11 @@ def judged(old, new, loss_with=None):
     elif first:
         case = Case(old, new, first[1], first[0], wrong, apart, tolerance, names, loss_with)
         with np.errstate(all="ignore"):  # a side may hold infinity
-            verdict, cause = "differs", likely_cause(case)
+            verdict = "differs"
+            try:
+                cause = likely_cause(case)
+            except Exception as error:  # the verdict stands, also where its reason is not found
+                notes.append(f"the cause could not be looked for: {first_line(error)}")
     else:
         verdict, notes = ("differs" if forms else "the same"), forms + notes
     rows = [

@@ -256,7 +256,8 @@ def finish(step, w, optimizer, s, **truth):
 
     run.truth = {"weights": w, **truth}
     out = {"step": run, "variables": list(w.values()), "optimizer": optimizer}
-    if type(optimizer).__name__ == "Hand" or isinstance(optimizer, (list, tuple)):
+    several = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
+    if any(type(one).__name__ == "Hand" for one in several):
         out["optimizer"] = None
     if s.get("pairs"):
         out["pairs"] = dict(w)

@@ -230,9 +230,7 @@ def optimizers_of(parts, s):
     if library == "v1":
         train, count = tf.compat.v1.train, tf.Variable(0, dtype=tf.int64, trainable=False)
         rate = falling(s)
-        second = train.RMSPropOptimizer(
-            lambda: rate(count), b["rho"], b["momentum"], b["epsilon"]
-        )
+        second = train.RMSPropOptimizer(lambda: rate(count), b["rho"], b["momentum"], b["epsilon"])
         apply = second.apply_gradients
 
         def counted(pairs):
@@ -490,9 +488,7 @@ def new(data, fault=None, **s):
         for one, two in s.get("exchange", ()):
             if one in grads:
                 grads[one], grads[two] = grads[two], grads[one]
-        grads = {
-            k: tf.math.negative(g) if k == s.get("flip") else g for k, g in grads.items()
-        }
+        grads = {k: tf.math.negative(g) if k == s.get("flip") else g for k, g in grads.items()}
         return clipped(grads, s) if group == "pi" else grads
 
     def step(*batch):

@@ -63,9 +63,7 @@ def old(v1, data):
     def get(name):
         full = v1.get_variable_scope().name
         value = first[full + "/" + name]
-        return v1.get_variable(
-            name, value.shape, value.dtype.name, v1.constant_initializer(value)
-        )
+        return v1.get_variable(name, value.shape, value.dtype.name, v1.constant_initializer(value))
 
     def gru(x, h):
         with v1.variable_scope("gru_cell", reuse=v1.AUTO_REUSE):
@@ -203,9 +201,7 @@ class Adam:
         a = {**ADAM, **s.get("opt", {})}
         self.rate, self.a, self.s = rate, a, s
         self.t = tf.Variable(0, dtype=tf.int64, trainable=False)
-        self.state = {
-            id(v): (self.zero(v), self.zero(v)) for v in variables
-        }
+        self.state = {id(v): (self.zero(v), self.zero(v)) for v in variables}
 
     def zero(self, v):
         return tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False)
