@@ -130,6 +130,12 @@ def repeated_rows(case):
     new, old = sides_of(case)
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = np.flatnonzero(case.wrong[case.kind][case.t])
+    if case.kind == "gradient":  # what is clipped has one factor beside
+        dense = [k for k in bad if step.rows[k] is None and new[k] is not None and np.any(old[k])]
+        fits = [factor_between([new[k]], [old[k]]) for k in dense]
+        if fits and len(dense) < len(bad) and max(rest for _, rest in fits) < ROWS:
+            new = [None if one is None else one / fits[0][0] for one in new]
+            bad = [k for k in bad if k not in dense]
     for k in bad:
         if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
             return None
@@ -149,9 +155,8 @@ def repeated_rows(case):
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
 
 
-def gradient_factors(case):
-    """Each gradient that differs is the old one times a number."""
-    bad = np.flatnonzero(case.wrong["gradient"].any(0))
+def table_of_factors(case, bad):
+    """Return by what each gradient is multiplied, a row for each step; None where it is more."""
     table = []
     for new, old in zip(case.new.steps, case.old.steps):
         row = []
@@ -169,7 +174,15 @@ def gradient_factors(case):
     table = np.array(table)
     if not np.isfinite(table).any(1).all():
         return None
-    table = np.where(np.isfinite(table), table, np.nanmean(table, 1, keepdims=True))  # 0 of 0
+    return np.where(np.isfinite(table), table, np.nanmean(table, 1, keepdims=True))  # 0 of 0
+
+
+def gradient_factors(case):
+    """Each gradient that differs is the old one times a number."""
+    bad = np.flatnonzero(case.wrong["gradient"].any(0))
+    table = table_of_factors(case, bad)
+    if table is None:
+        return None
     first = case.old.steps[0].gradients
     sure = [
         k
@@ -183,6 +196,9 @@ def gradient_factors(case):
         if how:
             evidence = f"in some steps each gradient has a factor, {table.min():.4g} at least"
             return reason("clipping", evidence, how=f"by a norm on the {how} side")
+        if case.kind == "gradient" and np.ptp(table.mean(1)) > 1e-3 * abs(table.mean()):
+            evidence = "each gradient has the same factor, another in each step, and the loss none"
+            return reason("clipping", evidence, how="left out, or by the norm of something else")
         return named_factor(case, table.mean(1), "each gradient")
     if not rest or np.any(np.ptp(table, 0) > near):
         return None
@@ -190,8 +206,12 @@ def gradient_factors(case):
     what = f"the gradient of {listed_names(names[k] for k in bad)}"
     if np.abs(table - 1).min() < 1e-2:
         return None
-    if table[0, 0] > 0 and (np.ptp(table) > near or max(bad) > min(rest)):
-        return named_factor(case, table.mean(1), what, {}) if np.ptp(table) <= near else None
+    if table[0, 0] > 0:
+        if np.ptp(table) > near:
+            return None
+        cause = named_factor(case, table.mean(1), what, {})
+        if max(bad) > min(rest) or (cause and cause.key == "loss-scale"):
+            return cause
     evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
     if "Complex" in case.old.about["kinds"] and abs(table[0, 0] + 1) < 1e-4:
         return reason("conjugate", evidence, "possible")  # of a number made of two parts

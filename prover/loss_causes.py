@@ -221,6 +221,39 @@ def factor_of_a_part(case):
     return named_factor(case, factors, f"the gradient of {listed_names(found)}")
 
 
+def losses_of_probes(case):
+    """Return the new and the old losses of batches of equal examples; or None."""
+    was = case.old.about["equal"]
+    if len(was) < 2 or not case.loss_with or case.old.about["through_gradient"]:
+        return None
+    batches = equal_examples(case.old.steps[0].inputs)
+    now = [case.loss_with(lambda weights, _, one=one: (weights, one)) for one in batches]
+    if any(one is None for one in now):
+        return None
+    return np.array([np.mean(np.abs(wide(one))) for one in now]), np.array(was)
+
+
+def probed_factors(case, probes):
+    """Return the factors between which equal examples differ; or None where they do not."""
+    gaps = [np.diff(one) for one in probes]
+    limit = 1e3 * case.tolerance["loss"][0, 0] * np.abs(probes[1]).max()
+    if len(gaps[0]) < 2 or min(np.abs(one).min() for one in gaps) < limit:
+        return None
+    return gaps[0] / gaps[1]
+
+
+def factor_of_examples(case):
+    """Between batches of equal examples, losses differ by a factor: what is constant has none."""
+    probes = losses_of_probes(case)
+    factors = None if probes is None else probed_factors(case, probes)
+    if factors is None or np.ptp(factors) > 1e-3 * abs(factors[0]):
+        return None
+    if abs(factors[0] - 1) < 5e-3:
+        return None
+    what = "of batches of equal examples the loss, less a constant part,"
+    return named_factor(case, np.full(len(case.old.steps), factors.mean()), what)
+
+
 def factor_beside_decay(case):
     """Gradients are a factor times the old ones, and a share of each weight: one term has it."""
     factors = []
@@ -262,23 +295,19 @@ def unused_input(case):
 
 def one_or_all_examples(case):
     """A batch of equal examples tells the forward pass from what weighs examples."""
-    was = case.old.about["equal"]
-    if not was or not case.loss_with or case.old.about["through_gradient"]:
+    probes = losses_of_probes(case)
+    if probes is None:
         return None
-    if case.old.about[
-        "changed"
-    ]:  # clipped gradients do not tell a factor from another forward pass
+    factors = probed_factors(case, probes)
+    # What is clipped does not tell a factor of the gradients from another forward pass.
+    if case.old.about["changed"] and (factors is None or np.ptp(factors) < 0.05 * abs(factors[0])):
         return None
     sides = [[g for g in side.steps[0].gradients if g is not None] for side in (case.new, case.old)]
     if [np.shape(one) for one in sides[0]] == [np.shape(one) for one in sides[1]] and sides[0]:
         gaps = [wide(a) - wide(b) for a, b in zip(*sides)]
         if factor_between(gaps, sides[1])[1] < 0.2:
             return None  # much like a factor, and not quite: a part of the loss has one, perhaps
-    batches = equal_examples(case.old.steps[0].inputs)
-    now = [case.loss_with(lambda weights, _, one=one: (weights, one)) for one in batches]
-    if any(one is None for one in now):
-        return None
-    apart = [relative_difference(np.mean(np.abs(a)), b) for a, b in zip(now, was)]
+    apart = [relative_difference(a, b) for a, b in zip(*probes)]
     whole, limit = np.nanmax(case.apart["loss"][0]), case.tolerance["loss"][0, 0]
     if whole < 30 * limit or 0.01 * whole < min(apart) < 0.1 * whole:
         return None  # too near to rounding to tell one from the other
@@ -298,6 +327,7 @@ LOSS = (
     added_weights,
     factor_of_a_part,
     factor_beside_decay,
+    factor_of_examples,
     unused_input,
     one_or_all_examples,
 )

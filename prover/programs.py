@@ -268,7 +268,7 @@ class StepProgram:
         for one in more:
             if not one.is_initialized():
                 raise NotComparable(
-                    f"the step makes {one.name.strip()} itself, and it has no value before the first "
+                    f"the step makes {one.name.strip()} itself, without a value before the first "
                     "step: pass the optimizer as optimizer=, or build it before"
                 )
         self.first += self.values(more)

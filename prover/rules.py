@@ -35,7 +35,7 @@ class Optimizer(
         beta: The decay rate of the average of gradients, or the momentum.
         rho: That of the average of squares.
         epsilon: The constant that keeps the root from zero.
-        place: Where it stands, one of `PLACES`.
+        place: Where it stands, one of `PLACES`; of momentum, whether the rate stands in it.
         start: Where the accumulator of squares starts.
         nesterov: Whether momentum looks ahead.
         clip: How gradients are clipped, one of `CLIPS`.
@@ -49,7 +49,7 @@ FAMILIES = (
     (PLAIN, {}),
     (
         PLAIN._replace(name="Momentum", beta=0.9),
-        {"beta": (*BETAS, 0.01), "nesterov": (False, True)},
+        {"beta": (*BETAS, 0.01), "nesterov": (False, True), "place": PLACES[:2]},
     ),
     (
         PLAIN._replace(name="Adagrad", start=0.1, epsilon=1e-7),
@@ -127,16 +127,22 @@ def ways_of(rule, sample):
                 inside = rule.place == "inside"
                 root = np.sqrt(square + rule.epsilon * inside)
                 part = part / (root + scale * rule.epsilon * (not inside))
-        if rule.name == "Momentum":
+        if rule.name == "Momentum" and not rate_inside(rule):
             mean = rule.beta * mean + part
             part = part + rule.beta * mean if rule.nesterov else mean
         found.append(part)
     return found
 
 
+def rate_inside(rule):
+    """Return whether momentum adds up steps, each with the rate of its time."""
+    inside = rule.name == "Momentum" and rule.place == "inside" and not rule.nesterov
+    return rule.name == "RMSProp" or inside
+
+
 def own_moves(rule, steps):
-    """Return steps without what RMSProp's momentum keeps of the one before, whatever its rate."""
-    if rule.name != "RMSProp" or not rule.beta:
+    """Return steps without what momentum keeps of the one before, whatever the rates."""
+    if not rate_inside(rule) or not rule.beta:
         return steps
     return [one - rule.beta * last for one, last in zip(steps, [0.0, *steps])]
 

@@ -196,6 +196,14 @@ def rule_cause(names, was, best, unchanged):
             new += f" {best.rule.bound:.4g}"
         parts.append(f"{words.get(name, name)}: {old} in the old step, {new} in the new one")
     key = "momentum" if names[0] == "beta" and not adam else KEYS[names[0]]
+    if was.rule.name in ("SGD", "Momentum") and names[0] == "place":
+        key, parts = (
+            "momentum",
+            [
+                f"the rate stands {was.rule.place} the average of gradients in the old step, and "
+                f"{best.rule.place} in the new one"
+            ],
+        )
     if names[0] == "place" and "corrected" in (was.rule.place, best.rule.place):
         key = "bias-correction"
     changes = "; ".join(parts)

@@ -249,9 +249,9 @@ def other_form(new, tolerance, names):
             t, k = np.argwhere(bad)[0]
             return [
                 "eagerly and in a tf.function the new step computes different numbers: the "
-                f"{kind} of {names[kind][k]} in step {t + 1} is apart by {apart[t, k]:.2g}. A Keras "
-                "optimizer in a tf.function may change a weight before it is read: call it under "
-                "tf.control_dependencies([loss, *gradients])"
+                f"{kind} of {names[kind][k]} in step {t + 1} is apart by {apart[t, k]:.2g}. A "
+                "Keras optimizer in a tf.function may change a weight before it is read: call it "
+                "under tf.control_dependencies([loss, *gradients])"
             ]
     return []
 

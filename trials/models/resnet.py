@@ -88,7 +88,7 @@ def tower(w, x, labels, first, s):
     hot = tf.one_hot(labels, 4, dtype=x.dtype) * (1 - smooth) + smooth / 4
     ce = -tf.reduce_sum(hot * tf.nn.log_softmax(logits), 1)
     loss = tf.reduce_sum(ce) / (s.get("divide", N // 2))
-    ends = ("conv", "/w") + tuple(s.get("more", ()))
+    ends = ("conv", "/w", *tuple(s.get("more", ())))
     decayed = [tf.convert_to_tensor(v) for k, v in w.items() if k.endswith(ends)]
     return loss + s.get("wd", WD) / 2 * tf.add_n([tf.reduce_sum(v * v) for v in decayed])
 
