@@ -55,3 +55,11 @@ def factor_between(new, old):
         factor = np.vdot(old, new) / np.vdot(old, old)
         rest = np.linalg.norm(new - factor * old) / np.linalg.norm(new)
     return factor, float(rest) if np.isfinite(rest) else float("inf")
+
+
+def common_factor(new, old):
+    """Return the factor that arrays share which have one alone, as clipping makes it; or 1.0."""
+    pairs = [(a, b) for a, b in zip(new, old) if np.size(a) > 3 and a is not None and np.any(b)]
+    fits = [factor_between([a], [b]) for a, b in pairs if b is not None]
+    alone = [float(np.real(factor)) for factor, rest in fits if rest < 1e-6]
+    return alone[0] if alone and np.ptp(alone) < 1e-5 * abs(alone[0]) else 1.0

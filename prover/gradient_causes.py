@@ -3,7 +3,7 @@
 import itertools
 
 from .arrays import np
-from .differences import factor_between, norm_of, relative_difference, wide
+from .differences import common_factor, factor_between, norm_of, relative_difference, wide
 from .loss_causes import added_weights, named_factor
 from .passes import moves
 from .reasons import listed_names, reason
@@ -130,12 +130,10 @@ def repeated_rows(case):
     new, old = sides_of(case)
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = np.flatnonzero(case.wrong[case.kind][case.t])
-    if case.kind == "gradient":  # what is clipped has one factor beside
-        dense = [k for k in bad if step.rows[k] is None and new[k] is not None and np.any(old[k])]
-        fits = [factor_between([new[k]], [old[k]]) for k in dense]
-        if fits and len(dense) < len(bad) and max(rest for _, rest in fits) < ROWS:
-            new = [None if one is None else one / fits[0][0] for one in new]
-            bad = [k for k in bad if k not in dense]
+    if case.kind == "gradient":
+        common = common_factor(new, old)  # of what is clipped
+        new = [None if one is None else one / common for one in new]
+        bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
     for k in bad:
         if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
             return None
@@ -151,6 +149,8 @@ def repeated_rows(case):
             for some, count in counted
         ):
             return None
+    if not bad:
+        return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
 

@@ -3,7 +3,7 @@
 import itertools
 
 from .arrays import np
-from .differences import factor_between, norm_of, relative_difference, wide
+from .differences import common_factor, factor_between, norm_of, relative_difference, wide
 from .reasons import listed_names, reason
 from .record import equal_examples
 
@@ -182,25 +182,43 @@ def other_places(case):
 def added_weights(case):
     """The new gradient has a multiple of some weights more: a regularization."""
     new, old = case.new.steps[0], case.old.steps[0]
+    pairs = [(k, a, b) for k, (a, b) in enumerate(zip(new.gradients, old.gradients))]
+    pairs = [one for one in pairs if not any(g is None for g in one[1:])]
+    common = common_factor(new.gradients, old.gradients)  # of what is clipped
     found = {}
-    for k, one in enumerate(case.old.trained):
-        a, b, w = new.gradients[k], old.gradients[k], old.before[k]
+    for k, a, b in pairs:
         limit = case.tolerance["gradient"][0, k]
-        if a is None or b is None or relative_difference(a, b) <= limit:
+        gap, w = wide(a) - common * wide(b), old.before[k]
+        if norm_of(gap) <= limit * norm_of(b):
             continue
-        gap = [wide(a) - wide(b)]
-        noise = 2 * limit / relative_difference(a, b)
-        fits = [factor_between(gap, [w]), factor_between(gap, [np.sign(w)])]
-        factor, rest = min(fits, key=lambda fit: fit[1])
+        factor, rest = share_of_rows(gap, w, old.rows[k])
+        noise = 2 * limit * norm_of(b) / norm_of(gap)
         if rest > 0.02 + min(noise, 0.2):
             return None
-        found[one.name] = float(np.real(factor))
+        found[case.old.trained[k].name] = factor
     if not found:
         return None
     name, factor = max(found.items(), key=lambda item: abs(item[1]))
     how = "the new loss has it in excess" if factor > 0 else "it is missing from the new loss"
     evidence = f"the gradient of {name} differs by {abs(factor):.4g} times the weight, or its sign"
     return reason("weight-decay", evidence, name=listed_names(found), how=how)
+
+
+def share_of_rows(gap, weight, rows):
+    """Return the multiple of a weight, or of its sign, that a gap is, and what it leaves.
+
+    Rows that are looked up may have one of their own each, as often as they are used.
+    """
+    fits = [factor_between([gap], [w]) for w in (weight, np.sign(weight))]
+    if rows is not None and np.ndim(gap) == 2 and gap.shape[1] > 2:
+        used = np.unique(rows)
+        each = np.real([factor_between([gap[r]], [weight[r]])[0] for r in used])
+        rest = gap.copy()
+        rest[used] -= each[:, None] * wide(weight)[used]
+        if each.min() * each.max() > 0:
+            fits.append((each[np.argmax(np.abs(each))], norm_of(rest) / norm_of(gap)))
+    factor, rest = min(fits, key=lambda fit: fit[1])
+    return float(np.real(factor)), rest
 
 
 def factor_of_a_part(case):

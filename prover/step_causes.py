@@ -68,7 +68,7 @@ def other_rule(case):
         return constant_rate(np.real(factors)) if len(factors) > 2 else None
     apart = max(relative_difference(a, b) for a, b in zip(after, before))
     rounding = float(np.median(case.tolerance["step"][:, chosen]))
-    enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart)
+    enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart, UNKNOWN)
     close = max(rounding / 4, min(0.02 * apart, 1e-4))  # the tolerance is wide on purpose
     was = best_fit(sample, before, close)
     if was.rest > close:  # both sides may take a share of each kernel off, beside the rule
