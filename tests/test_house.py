@@ -17,7 +17,7 @@ BUDGETS = {
     "pages": (400, "one parse of a page, and what is read from it, every verdict included"),
     "releases": (260, "what 25 releases printed, how that is replayed, and what it says"),
     "finder": (1950, "1,800 in the file that readers get, without a library; 150 make that file"),
-    "prover": (2735, "1,575 record, match, run, compare and tell; 1,160 name a cause, of 27"),
+    "prover": (2740, "1,575 record, match, run, compare and tell; 1,165 name a cause, of 27"),
     "website": (600, "what MkDocs and its theme lack"),
     "docs/assets": (650, "own script and style; the rest is the theme's"),
 }
