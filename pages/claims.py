@@ -4,7 +4,9 @@ A text that a program of this repository printed, and that the page includes, sh
 
 A claim is a number in digits, an exception's name, a truth value, None, a quoted message, or
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
-calls a result must be printed, and so must a block of text.
+calls a result must be printed, and so must a block of text. A word of `OUTCOMES` claims that
+something happens, which an example under the heading shows, or one that the paragraph links to,
+or public code that it links to.
 """
 
 import re
@@ -15,7 +17,20 @@ from pages.page import MARKDOWN, Page
 NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
 ROW = rf"{NUMBER}(?:(?:[\s.,&\\()\[\]]+| and ){NUMBER})*"
 NAME = r"\b(?:\w+(?:Error|Exception|Warning)|SIG[A-Z]+|True|False|None)\b"
-CLAIM = re.compile(rf'["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})')
+# What a word says that a call does, and what then stands in an example or in its output.
+OUTCOMES = {
+    r"raises?|raised": r"\w(?:Error|Exception|Warning)\b",
+    r"zeros": r"(?<![\d.])0(?:\.0*)?(?![\d.])|zeros",
+    r"NaN": r"(?i:\bnan\b)",
+    r"dies|died|crash(?:es)?": r"exit status",
+    r"hangs?": r"no end|killed",
+    r"(?<!othing )warns|with a warning": r"(?i:warn)",
+    r"gives ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
+}
+CLAIM = re.compile(
+    rf'["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})'
+    rf"|(?P<outcome>\b(?:{'|'.join(OUTCOMES)})\b)"
+)
 # What is no claim: comments, attributes, releases, issues, dates.
 NO_CLAIM = re.compile(
     r"<!--.*?-->|\{[^}\n]*\}|#\d+\b|\b\d{4}-\d\d-\d\d\b|\bv?\d+\.\d+\.\d+\b"
@@ -39,7 +54,7 @@ class Claim(NamedTuple):
 
 def claims_in(tokens, line, links):
     """Yield the claims of a paragraph's tokens, as markdown-it-py gives them."""
-    before = ""
+    before, around = "", [t.attrs["href"] for t in tokens if t.type == "link_open"]
     for token in tokens:
         content = token.content
         if token.type == "text":
@@ -47,7 +62,8 @@ def claims_in(tokens, line, links):
             for found in CLAIM.finditer(content):
                 result = bool(RESULT.search(before + content[: found.start()]))
                 text = found["quote"] or found[0].rstrip(" .,&\\([")
-                yield Claim(text, found.lastgroup, line, result, links)
+                near = links + around if found["outcome"] else links
+                yield Claim(text, found.lastgroup, line, result and near is links, near)
         elif token.type == "code_inline" and re.search(rf"\d|{NAME}", content):
             kind = "name" if re.fullmatch(NAME, content) else "code"
             yield Claim(content, kind, line, False, links)
@@ -74,6 +90,10 @@ def supported(claim, text):
         return any(spelled_alike(claim.text) in spelled_alike(row) for row in rows)
     if claim.kind == "text":  # as printed, but laid out for the page
         return "".join(claim.text.split()) in "".join(text.split())
+    if claim.kind == "outcome":
+        if any(href.startswith("http") for href in claim.links):
+            return True  # it says what code of others does
+        return any(re.search(OUTCOMES[w], text) for w in OUTCOMES if re.fullmatch(w, claim.text))
     if claim.kind == "name":  # printed or passed on, but not as in persistent=True
         return bool(re.search(rf"(?<!=)\b{claim.text}\b", text))
     return " ".join(claim.text.split()) in " ".join(text.split())

@@ -14,7 +14,10 @@ from pages.history import git_says
 # How many lines a room may have, without blanks, comments and docstrings, and why.
 BUDGETS = {
     "checks": (320, "225 run and compare examples, a folder's in one process; 95 say what one is"),
-    "pages": (400, "one parse of a page, and what is read from it, every verdict included"),
+    "pages": (
+        420,
+        "one parse of a page, and what is read from it, with every verdict and outcome",
+    ),
     "releases": (260, "what 25 releases printed, how that is replayed, and what it says"),
     "finder": (1950, "1,800 in the file that readers get, without a library; 150 make that file"),
     "prover": (2740, "1,575 record, match, run, compare and tell; 1,165 name a cause, of 27"),

@@ -66,6 +66,14 @@ def test_prose_claims_what_an_example_shows(page):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
+@pytest.mark.parametrize("word", ["raises", "gives zeros", "gives NaN", "dies", "hangs", "warns"])
+def test_word_claims_an_outcome(word):
+    """Another outcome in a sentence is noticed, where no example under its heading shows it."""
+    text = f'## One\n\nThis call {word}.\n\n--8<-- "index/tape.md"\n'
+    [wrong] = claims.unsupported_claims(Page.parse(text, "index.md"))
+    assert wrong.text in word
+
+
 @every_page
 def test_prose_names_what_it_points_to(page):
     """Lines are named by what they say, and releases by the data, so that neither goes stale."""
