@@ -160,11 +160,14 @@ def repeated_rows(case):
 def table_of_factors(case, bad):
     """Return by what each gradient is multiplied, a row for each step; None where it is more."""
     table = []
-    for new, old in zip(case.new.steps, case.old.steps):
+    for t, (new, old) in enumerate(zip(case.new.steps, case.old.steps)):
         row = []
         for k in bad:
             if new.gradients[k] is None or old.gradients[k] is None:
                 return None
+            if not case.wrong["gradient"][t, k]:
+                row.append(1.0 if np.any(old.gradients[k]) else np.nan)
+                continue
             factor, rest = factor_between([new.gradients[k]], [old.gradients[k]])
             apart = relative_difference(new.gradients[k], old.gradients[k])
             # Near the limit of rounding any pattern would fit.
@@ -255,6 +258,8 @@ def steady_norm(case):
         return np.array([[measure(one) for one in row] for row in rows])
 
     both_sides = [np.array(table(record, norm_of)) for record in (case.new, case.old)]
+    factors = both_sides[0][0] / both_sides[1][0]
+    alike = np.ptp(factors) < 1e-2 * factors[0]
     still = [np.ptp(one, 0) < 1e-5 * one[0] for one in both_sides]
     whole = [np.sqrt(np.sum(one**2, 1)) for one in both_sides]
     if np.any(still[0] & still[1] & (abs(both_sides[0][0] / both_sides[1][0] - 1) < 1e-5)) or (
@@ -283,7 +288,7 @@ def steady_norm(case):
         for some in itertools.islice(subsets, SUBSETS):
             norm, open_ = (np.sqrt(one[:, list(some)].sum(1)) for one in (norms, free))
             steady = np.ptp(norm) < 1e-5 * norm[0]
-            both = np.ptp(open_) < 1e-5 * open_[0] and abs(open_[0] / norm[0] - 1) > 0.3
+            both = alike and np.ptp(open_) < 1e-5 * open_[0] and abs(open_[0] / norm[0] - 1) > 0.3
             apart = abs(open_ - norm).max() > 1e-4 * norm[0]
             # Clipped is the side with the smaller norms; a factor of both is no clipping.
             if steady and apart and not both and norm[0] <= 1.01 * open_.min():

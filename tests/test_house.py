@@ -20,7 +20,7 @@ BUDGETS = {
     ),
     "releases": (260, "what 25 releases printed, how that is replayed, and what it says"),
     "finder": (1950, "1,800 in the file that readers get, without a library; 150 make that file"),
-    "prover": (2740, "1,575 record, match, run, compare and tell; 1,165 name a cause, of 27"),
+    "prover": (2745, "1,575 record, match, run, compare and tell; 1,170 name a cause, of 27"),
     "website": (600, "what MkDocs and its theme lack"),
     "docs/assets": (650, "own script and style; the rest is the theme's"),
 }
