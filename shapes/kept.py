@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from checks import ROOT
 from releases.data import version
+from shapes import training  # noqa: F401 - it lists its recipes
 from shapes.places import PLACES
 from shapes.recipes import EXPLAINED, RECIPES
 from shapes.sources import SOURCES
@@ -24,8 +25,8 @@ DATA = HERE / "cells.json"
 RELEASES = ["2.21.0"]
 MOST = 60  # cells of a recipe
 SAME = "the same"
-# Nothing to tell: the old call fails, too, or it fails alone, or the release has no such thing.
-QUIET = {SAME, "neither", "new alone", "not there"}
+NEAR = "the same to 5 digits"
+QUIET = {SAME, "the old call fails", "not there"}  # nothing to compare, or no such thing
 
 
 class Cell(NamedTuple):
@@ -38,9 +39,9 @@ class Cell(NamedTuple):
 
 def cells_of(recipe):
     """Return the cells of a recipe; of the pairs, which come last, another part for each recipe."""
-    sources, places = list(SOURCES), list(PLACES)
-    first = [*itertools.product(sources, places[:2]), *((sources[0], p) for p in places[2:])]
-    pairs = list(itertools.product(sources[1:], places[2:]))
+    places, usual = list(PLACES), RECIPES[recipe].source
+    first = [*itertools.product(SOURCES, places[:2]), *((usual, one) for one in places[2:])]
+    pairs = list(itertools.product([one for one in SOURCES if one != usual], places[2:]))
     start = zlib.crc32(recipe.encode())
     rest = [pairs[(start + 37 * i) % len(pairs)] for i in range(MOST - len(first))]
     return [Cell(recipe, *pair) for pair in first + rest]
@@ -48,13 +49,14 @@ def cells_of(recipe):
 
 @functools.cache
 def code_of(file):
-    """Return what a file of this room defines at its top, by name: the tree of each."""
+    """Return what a file of this room, or two, define at its top, by name: the tree of each."""
     found = {}
-    for node in ast.parse((HERE / file).read_text("utf-8")).body:
+    texts = [(HERE / one).read_text("utf-8") for one in file.split()]
+    for node in ast.parse("\n".join(texts)).body:
         names = [getattr(node, "name", "")]
         if isinstance(node, ast.Assign):
             names = [one.id for one in ast.walk(node.targets[0]) if isinstance(one, ast.Name)]
-        found |= dict.fromkeys(names, node)
+        found |= dict.fromkeys(filter(None, names), node)
     return found
 
 
@@ -87,7 +89,8 @@ def digests():
     worker = ast.unparse(ast.parse((HERE / "cell_worker.py").read_text("utf-8")))
     sources = code_of("sources.py")["SOURCES"].value
     found = {"the worker": hashlib.sha256(worker.encode()).hexdigest()[:8]}
-    found |= {key: digest_of("recipes.py", code_of("recipes.py")[key]) for key in RECIPES}
+    both = "recipes.py training.py"
+    found |= {key: digest_of(both, code_of(both)[key]) for key in RECIPES}
     for key, node in zip(SOURCES, sources.values, strict=True):
         found[key] = digest_of("sources.py", node)
     for key, run in PLACES.items():
@@ -137,10 +140,9 @@ class Unlike(NamedTuple):
 
 def explained(cell, outcome):
     """Return the section that says why a cell has this outcome, or nothing."""
-    shapes = [one for one in cell[1:] if one not in (next(iter(SOURCES)), *list(PLACES)[:2])]
-    shapes += [one for one in cell[1:] if one not in shapes]
+    shapes = cell[1:]
     keys = [f"{cell.recipe} | {one}: {outcome}" for one in shapes]
-    keys += [f"{cell.recipe}: {outcome}", *(f"{one}: {outcome}" for one in shapes)]
+    keys += [*(f"{one}: {outcome}" for one in shapes), f"{cell.recipe}: {outcome}"]
     return next((EXPLAINED[key] for key in keys if key in EXPLAINED), "")
 
 
@@ -150,12 +152,12 @@ def unlike(recipe, outcomes):
     for (cell, release), outcome in outcomes.items():
         if cell.recipe == recipe and outcome not in QUIET:
             found[cell, outcome].append(release)
-    rows, (first, *_), places = collections.defaultdict(list), SOURCES, list(PLACES)
+    rows, usual, places = collections.defaultdict(list), RECIPES[recipe].source, list(PLACES)
     for (cell, outcome), releases in found.items():
         of_source = [found.get((Cell(recipe, cell.source, p), outcome)) for p in places[:2]]
-        of_place = found.get((Cell(recipe, first, cell.place), outcome))
+        of_place = found.get((Cell(recipe, usual, cell.place), outcome))
         label = f"{cell.source}, {cell.place}"
-        if cell.source == first:
+        if cell.source == usual:
             label = cell.place
         elif of_source[0] == of_source[1] == releases:
             label = cell.source

@@ -68,6 +68,8 @@ def run_in_loop(tf, begin):
     """In a while loop of one round."""
     step = begin()
     like = traced(tf, step)
+    if not all(one.shape.is_fully_defined() for one in like):
+        raise AbsentError  # nothing could stand for them before the first round
 
     def looped():
         start = [tf.zeros(one.shape, one.dtype) for one in like]
@@ -81,10 +83,10 @@ def run_in_loop(tf, begin):
 def run_in_branch(tf, begin):
     """In a branch that the graph takes."""
     step = begin()
-    like = traced(tf, step)
+    traced(tf, step)  # or an optimizer would make its variables in the branch
 
     def zeros():
-        return [tf.zeros(one.shape, one.dtype) for one in like]
+        return [tf.zeros_like(one) for one in step()]
 
     return step.whole(tf.function(lambda go: tf.cond(go, step, zeros))(tf.constant(True)))
 

@@ -4,15 +4,16 @@ import pytest
 
 from checks import DOCS
 from pages.page import Page
-from shapes.kept import QUIET, RELEASES, cells_of, explained, load_cells
+from shapes.kept import NEAR, QUIET, RELEASES, cells_of, explained, load_cells
 from shapes.recipes import EXPLAINED, RECIPES
+from shapes.training import RACE
 
 OUTCOMES = load_cells()
 # An error explains itself, or its entry does; what is silent, or ends the program, needs a section.
 LOUD = "raises "
 HOMES = {one.home for one in RECIPES.values()} | {*EXPLAINED.values()}
 # What was found, and no page explains yet.
-OPEN = set()
+OPEN = {"py_function | a variable | under an outer tape: another number"}
 
 
 def unexplained(recipe):
@@ -20,7 +21,7 @@ def unexplained(recipe):
     return {
         f"{cell.recipe} | {cell.source} | {cell.place}: {outcome}"
         for (cell, _), outcome in OUTCOMES.items()
-        if cell.recipe == recipe and outcome not in QUIET
+        if cell.recipe == recipe and outcome not in {*QUIET, NEAR}
         if not outcome.startswith(LOUD) and not explained(cell, outcome)
     }
 
@@ -62,4 +63,4 @@ def test_section_of_a_recipe_is_there(home):
 def test_explanation_is_needed():
     """A section that explains no outcome is deleted from EXPLAINED."""
     used = {explained(cell, outcome) for (cell, _), outcome in OUTCOMES.items()}
-    assert not {*EXPLAINED.values()} - used
+    assert not {*EXPLAINED.values()} - used - {RACE}  # which is seen in some runs only
