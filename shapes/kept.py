@@ -22,7 +22,7 @@ from shapes.sources import SOURCES
 
 HERE = ROOT / "shapes"
 DATA = HERE / "cells.json"
-RELEASES = ["2.21.0"]
+RELEASES = ["1.15.5", "2.4.4", "2.10.1", "2.16.2", "2.21.0"]
 MOST = 60  # cells of a recipe
 SAME = "the same"
 NEAR = "the same to 5 digits"

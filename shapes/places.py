@@ -164,5 +164,5 @@ def run_loaded(tf, begin):
     module.parts, module.step = step.parts, tf.function(step, input_signature=[])
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder)
-        loaded = tf.saved_model.load(folder)  # it holds the variables
+        loaded = tf.compat.v2.saved_model.load(folder)  # it holds the variables
         return step.whole(loaded.step())

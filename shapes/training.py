@@ -36,8 +36,11 @@ def after(tf, step, x):
 
 
 def updated(tf, x):
-    """Return the sources as they are now."""
-    return [tf.identity(tf.convert_to_tensor(one)) for one in flat(tf, x)]
+    """Return the sources as they are now; of one with a copy on each processor, their mean."""
+    every = [[one] for one in flat(tf, x)]
+    if not tf.distribute.has_strategy():
+        every = [getattr(one, "values", [one]) for [one] in every]
+    return [tf.add_n([tf.convert_to_tensor(v) for v in some]) / len(some) for some in every]
 
 
 def sgd(tf, x):

@@ -13,7 +13,11 @@ OUTCOMES = load_cells()
 LOUD = "raises "
 HOMES = {one.home for one in RECIPES.values()} | {*EXPLAINED.values()}
 # What was found, and no page explains yet.
-OPEN = {"py_function | a variable | under an outer tape: another number"}
+OPEN = {
+    "py_function | a variable | under an outer tape: another number",
+    "v1_optimizer_with_function | a mirrored variable | eager: another number",
+    "v1_optimizer_with_function | a mirrored variable | tf.function: another number",
+}
 
 
 def unexplained(recipe):
@@ -28,14 +32,15 @@ def unexplained(recipe):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_recipe_was_run_on_every_shape(recipe):
-    """What has changed since it ran counts for nothing."""
-    missing = [
-        (cell.source, cell.place, release)
-        for cell in cells_of(recipe)
-        for release in RELEASES
-        if (cell, release) not in OUTCOMES
-    ]
-    assert not missing, f"{recipe}: not run since it changed, `nox -s shapes`: {missing[:5]}"
+    """What has changed since it ran counts for nothing; an older release runs it whole, or not."""
+    cells = set(cells_of(recipe))
+    for release in RELEASES:
+        missing = [cell for cell in cells if (cell, release) not in OUTCOMES]
+        if release == RELEASES[-1] or len(missing) < len(cells):
+            assert not missing, (
+                f"{recipe} on TensorFlow {release}: not run since it changed, `nox -s shapes`: "
+                f"{[cell[1:] for cell in missing[:5]]}"
+            )
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
