@@ -15,6 +15,8 @@ HOMES = {one.home for one in RECIPES.values()} | {*EXPLAINED.values()}
 # What was found, and no page explains yet.
 OPEN = {
     "py_function | a variable | under an outer tape: another number",
+    "minimize | a mirrored variable | eager: another number",
+    "minimize | a mirrored variable | tf.function: another number",
     "v1_optimizer_with_function | a mirrored variable | eager: another number",
     "v1_optimizer_with_function | a mirrored variable | tf.function: another number",
 }
