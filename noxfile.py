@@ -183,6 +183,15 @@ def records(session):
 
 
 @nox.session(default=False)
+def shapes(session):
+    """Run every recipe over the shapes that readers have, on five releases; `-- 2.4` on one."""
+    install(session, "tests")
+    add_tf1(session)
+    session.env.update(UV=nox.virtualenv.UV, PYTHON37=python37())
+    session.run("python", "-m", "shapes.cells", *session.posargs)
+
+
+@nox.session(default=False)
 def lock(session):
     """Pin the newest packages that pyproject.toml admits, with hashes, into requirements/."""
     install(session, "nox")

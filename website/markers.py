@@ -11,6 +11,7 @@ from mkdocs.exceptions import PluginError
 
 from pages.page import MARKER
 from releases.data import RELEASES, StaleError, stated
+from shapes.kept import counts_of, load_cells, unlike
 from website import errors, matrix, plots, verdicts
 from website.render import rendered
 
@@ -38,6 +39,17 @@ def counted(page, site, what):
     return str(counts[what])
 
 
+def shapes_of_recipe(page, site, on, recipe):
+    """Return on which shapes a recipe was run, and what it gives where that is not the same."""
+    outcomes = load_cells()
+    same, count, releases = counts_of(recipe, outcomes)
+    if not count:
+        raise KeyError(recipe)
+    rows = unlike(recipe, outcomes)
+    data = {"same": same, "count": count, "releases": releases, "rows": rows}
+    return rendered("runs.md", page=page, **data)
+
+
 TEMPLATES = "became cases history legend parameters statements symptoms verdicts".split()
 MARKERS = {
     **{word: partial(from_template, f"{word}.md") for word in TEMPLATES},
@@ -49,6 +61,7 @@ MARKERS = {
     "errors": errors.listed,
     "releases": matrix.choice_or_matrix,
     "reproduce": errors.how_to_reproduce,
+    "runs": shapes_of_recipe,
     "verdict": verdicts.parameter_chip,
 }
 DRAWN = {"releases", *plots.DRAW}  # for those who see the page, not for its Markdown

@@ -1,0 +1,1 @@
+"""Recipes of this site, and the shapes over which they are run."""
