@@ -18,6 +18,7 @@ BUDGETS = {
     "releases": (260, "what 25 releases printed, how that is replayed, and what it says"),
     "finder": (1950, "1,800 in the file that readers get, without a library; 150 make that file"),
     "prover": (2735, "1,575 record, match, run, compare and tell; 1,160 name a cause, of 27"),
+    "shapes": (545, "210 ask in eleven ways, 110 compare, 115 draw, 110 search and tell"),
     "website": (600, "what MkDocs and its theme lack"),
     "docs/assets": (650, "own script and style; the rest is the theme's"),
 }
@@ -29,6 +30,7 @@ ARROWS = {
     "releases": {"checks"},
     "finder": {"pages"},
     "prover": set(),
+    "shapes": set(),
     "website": {"checks", "pages", "releases", "finder"},
 }
 FIGURES = [

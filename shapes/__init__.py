@@ -1,0 +1,1 @@
+"""Programs drawn at random, and their gradients in each way that the site calls equal."""
