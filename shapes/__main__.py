@@ -2,8 +2,8 @@
 
 `python -m shapes 1000` asks for gradients in three ways, and measures them; `--all` in each way,
 for each question. `--seed 1` draws others. `--update` writes the counts to shapes/differ.txt.
-`--find "an unused result"` says within how many programs a known difference is found by someone
-who does not know it; `--find all --update` writes the table shapes/found.txt.
+`--find "an unused result"` takes away what explains a known difference, and stops where that is
+found; `--find all --update` writes into shapes/found.txt when each of them was.
 """
 
 import argparse
@@ -22,19 +22,20 @@ import tensorflow as tf
 from hypothesis import HealthCheck, Phase, errors, find, settings
 
 from shapes.differences import MEASURED, gaps_of
-from shapes.known import KNOWN, name_of
-from shapes.programs import OPERATIONS, programs, source_of
+from shapes.known import KNOWN, names_of
+from shapes.programs import OPERATIONS, programs
 from shapes.ways import CHEAP, QUESTIONS, WAYS
 
 HERE = Path(__file__).parent
 # Each search draws the simplest program and a few others; a longer one would repeat their parts.
-SEARCH = settings(
+DRAW = settings(
     max_examples=3,
     database=None,
     deadline=None,
-    phases=(Phase.generate, Phase.shrink),
+    phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
+SHRINK = settings(DRAW, phases=(Phase.generate, Phase.shrink))
 
 
 class Search:
@@ -44,42 +45,51 @@ class Search:
         differ: Returns the differences of a program.
         without: Names of known differences that count as unknown.
         counts: How many programs were drawn, are the same, and have each known difference.
+        alone: For each known difference after how many programs there was one without another
+            explanation: someone who does not know it would have found it there.
         seen: The programs that were drawn, with their unknown differences.
     """
 
     def __init__(self, differ, without=()):
         """Begin without a program."""
-        self.differ, self.without = differ, without
-        self.counts, self.seen = collections.Counter(), {}
+        self.differ, self.without = differ, set(without)
+        self.counts, self.alone, self.seen = collections.Counter(), {}, {}
 
     def unknown(self, program):
         """Return the differences of a program that are not known."""
         if program not in self.seen:
-            names = [(name_of(one, self.without), one) for one in self.differ(program)]
-            self.seen[program] = [one for name, one in names if not name]
-            self.counts.update({name for name, _ in names if name})
-            self.counts["programs"] += 1
-            self.counts["the same"] += not names
+            found = [(one, names_of(one)) for one in self.differ(program)]
+            self.seen[program] = [one for one, names in found if not {*names} - self.without]
+            self.counts.update({names[0] for _, names in found if names})
+            self.counts["the same"] += not found
+            for name in (names[0] for _, names in found if len(names) == 1):
+                self.alone.setdefault(name, len(self.seen))
             if len(self.seen) % 500 == 0:
                 gc.collect()  # functions and their graphs hold each other
         return self.seen[program]
 
-    def smallest(self, strategy, seed, passed=()):
-        """Return the smallest program that differs in a way that is not passed over, or None.
 
-        Args:
-            strategy: What is drawn from.
-            seed: Other numbers draw other programs.
-            passed: Signs of differences that have been found before.
-        """
+def drawn_program(condition, seed, how=DRAW):
+    """Return a program that fulfils a condition, or None; the same ones for the same seed."""
+    try:
+        return find(programs(), condition, settings=how, random=random.Random(seed))  # noqa: S311
+    except errors.NoSuchExample:
+        return None
 
-        def differs(program):
-            return any(is_unlike(one, passed) for one in self.unknown(program))
 
-        try:
-            return find(strategy, differs, settings=SEARCH, random=random.Random(seed))  # noqa: S311
-        except errors.NoSuchExample:
-            return None
+def smallest(difference, seed, without=()):
+    """Return the same difference in the smallest program that has it."""
+    question, way = difference.question, difference.way
+    ways, found = (QUESTIONS[question][0], way), {}
+
+    def differs(program):
+        those = gaps_of(program, ways, (question,))
+        those = [one for one in those if one.kind == difference.kind]
+        found[program] = [one for one in those if not {*names_of(one)} - {*without}]
+        return bool(found[program])
+
+    program = drawn_program(differs, seed, SHRINK)
+    return found[program][0] if program else difference
 
 
 def sign_of(difference):
@@ -96,59 +106,47 @@ def is_unlike(difference, passed):
 
 
 def unknown_differences(search, count, seed):
-    """Yield the smallest program of each difference that nobody knows, in so many programs."""
+    """Yield each difference that nobody knows, in its smallest program, in so many programs."""
     passed, drawn = set(), 0
+
+    def unlike(program):
+        return [one for one in search.unknown(program) if is_unlike(one, passed)]
+
     while len(search.seen) < count:
-        program = search.smallest(programs(), f"{seed} {drawn}", passed)
+        here = f"{seed} {drawn}"
+        program = drawn_program(unlike, here)
         drawn += 1
         if program:
-            new = [one for one in search.unknown(program) if is_unlike(one, passed)]
-            passed |= {sign_of(one) for one in new}
-            yield new[0]
+            one = smallest(unlike(program)[0], here, search.without)
+            passed.add(sign_of(one))
+            yield one
 
 
 def table_of_counts(search, seconds):
     """Return the counts as text, with the address that explains each known difference."""
-    lines = [f"{search.counts['programs']:>6}  programs, {len(OPERATIONS)} operations"]
-    lines.append(f"{search.counts['the same']:>6}  the same in all ways")
-    unknown = sum(bool(found) for found in search.seen.values())
-    lines.append(f"{unknown:>6}  with a difference that is not explained")
-    for one in sorted(KNOWN, key=lambda one: -search.counts[one.name]):
-        lines.append(f"{search.counts[one.name]:>6}  {one.name}: {one.address or 'no page yet'}")
-    return "\n".join([*lines, "", f"{seconds:.0f} seconds; TensorFlow {tf.__version__}", ""])
+    unknown = sum(map(bool, search.seen.values()))
+    rows = [
+        (len(search.seen), f"programs of {len(OPERATIONS)} operations"),
+        (search.counts["the same"], "the same in all ways"),
+        (unknown, "with a difference that is not known"),
+        *(
+            (search.counts[one.name], f"{one.name}: {one.address or 'no page yet'}")
+            for one in sorted(KNOWN, key=lambda one: -search.counts[one.name])
+            if search.counts[one.name]
+        ),
+    ]
+    text = "\n".join(f"{count:>6}  {what}" for count, what in rows)
+    return f"{text}\n\n{seconds:.0f} seconds; TensorFlow {tf.__version__}\n"
 
 
-def found_within(name, most, differ, seed):
-    """Return after how many programs someone who does not know a difference finds it, and where.
-
-    Returns:
-        A number and the smallest program; None and None, if it is not among so many.
-    """
-    search, drawn = Search(differ, {name}), 0
-    while len(search.seen) < most:
-        program = search.smallest(programs(), f"{seed} {drawn}")
-        drawn += 1
-        if program:
-            first = next(at for at, found in enumerate(search.seen.values(), 1) if found)
-            return first, program
-    return None, None
-
-
-def print_found(asked, differ):
-    """Print within how many programs known differences are found; return the exit status."""
-    names = [one.name for one in KNOWN] if asked.find == "all" else [asked.find]
-    lines, missed = [f"within  known difference; seed {asked.seed}"], 0
-    for name in names:
-        first, program = found_within(name, asked.count, differ, asked.seed)
-        missed += first is None
-        lines.append(f"{first or 'not in ' + str(asked.count):>6}  {name}")
-        print(lines[-1], flush=True)
-        if asked.find != "all" and program:
-            print(source_of(program))
-    if asked.update:
-        text = "\n".join([*lines, "", f"TensorFlow {tf.__version__}", ""])
-        (HERE / "found.txt").write_text(text, "utf-8")
-    return int(missed > 0)
+def table_of_found(search):
+    """Return as text after how many programs each known difference was there by itself."""
+    found = sorted(search.alone.items(), key=lambda row: row[1])
+    missed = [(one.name, "-") for one in KNOWN if one.name not in search.alone]
+    text = "\n".join(
+        f"{at:>6}  {name}" for name, at in [("known difference", "found"), *found, *missed]
+    )
+    return f"{text}\n\n{len(search.seen)} programs; TensorFlow {tf.__version__}\n"
 
 
 def quiet():
@@ -175,15 +173,19 @@ def main(arguments):
         return gaps_of(program, ways, questions)
 
     begun, found = time.perf_counter(), 0
-    if asked.find:
-        return print_found(asked, differ)
-    search = Search(differ)
+    search = Search(differ, {asked.find} - {"all", None})
     for found, one in enumerate(unknown_differences(search, asked.count, asked.seed), 1):
         print(f"{found}. {one.told()}", flush=True)
-    text = table_of_counts(search, time.perf_counter() - begun)
-    print(text)
-    if asked.update:
-        (HERE / "differ.txt").write_text(text, "utf-8")
+        if search.without:
+            print(f"found within {len(search.seen)} programs")
+            return 0
+    tables = {"differ.txt": table_of_counts(search, time.perf_counter() - begun)}
+    if asked.find:
+        tables = {"found.txt": table_of_found(search)}
+    for name, text in tables.items():
+        print(text)
+        if asked.update:
+            (HERE / name).write_text(text, "utf-8")
     return int(found > 0)
 
 

@@ -39,7 +39,6 @@ class Known(NamedTuple):
 KNOWN = [Known(**row) for row in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))]
 
 
-def name_of(difference, without=()):
-    """Return the name of the known difference that this one is, or None."""
-    others = (one for one in KNOWN if one.name not in without)
-    return next((one.name for one in others if one.explains(difference)), None)
+def names_of(difference):
+    """Return the names of the known differences that this one may be, the first one best."""
+    return [one.name for one in KNOWN if one.explains(difference)]

@@ -39,9 +39,9 @@ def vector_for(target):
     return tf.constant(VECTORS[(3,) * target.shape.rank]) if target.dtype.is_floating else None
 
 
-def results_of(f, x, w):
+def results_of(f, *arguments):
     """Return a program's target, and the value by which it is differentiated as well, if any."""
-    y, *more = y if isinstance(y := f(x, w), tuple) else (y,)
+    y, *more = y if isinstance(y := f(*arguments), tuple) else (y,)
     y.set_shape([3] * y.shape.rank)  # a graph may not know it, where values decide
     return y, more
 
@@ -116,7 +116,8 @@ def around_function(ask, f, point, question):
     """Return the answer of a way to ask, around a `tf.function` that computes the target."""
     w = tf.Variable(point[1])
     called = tf.function(lambda x: f(x, w), autograph=False)
-    return ask(lambda x, w: called(x), tf.constant(point[0]), w, question)
+    # What the function has computed on its way, a tape around it does not know.
+    return ask(lambda x, w: results_of(called, x)[0], tf.constant(point[0]), w, question)
 
 
 def in_session(ask, f, point, question, old=False):
@@ -211,7 +212,9 @@ def answered(program, question, way, point=None):
             tuple(one if one is None else np.asarray(without_slices(one)) for one in answers)
         )
     except Exception as error:  # whatever TensorFlow raises is what it answers
-        return Outcome(error=f"{type(error).__name__}: {error}"[:2000])
+        text = f"{type(error).__name__}: {error}"
+        # In between, a graph says where each of its operations was defined.
+        return Outcome(error=text if len(text) < 800 else f"{text[:200]} ... {text[-600:]}")
 
 
 def answered_by_child(program, question, way):
