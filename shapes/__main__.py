@@ -1,9 +1,10 @@
 """Draw programs, and print each difference between ways to ask that no page explains.
 
 `python -m shapes 1000` asks for gradients in three ways, and measures them; `--all` in each way,
-for each question. `--seed 1` draws others. `--update` writes the counts to shapes/differ.txt.
+for each question. `--seed 1` draws others. `--update` writes into
+shapes/differ.txt how often each known difference was there, and into shapes/found.txt when first.
 `--find "an unused result"` takes away what explains a known difference, and stops where that is
-found; `--find all --update` writes into shapes/found.txt when each of them was.
+found.
 """
 
 import argparse
@@ -161,7 +162,7 @@ def main(arguments):
     parser.add_argument("count", nargs="?", type=int, default=1000)
     parser.add_argument("--all", action="store_true", help="each way and each question")
     parser.add_argument("--seed", default="0")
-    parser.add_argument("--find", metavar="NAME", help="a known difference, or `all`")
+    parser.add_argument("--find", metavar="NAME", help="a known difference")
     parser.add_argument("--update", action="store_true", help="write the counts down")
     asked = parser.parse_args(arguments)
     quiet()
@@ -173,15 +174,14 @@ def main(arguments):
         return gaps_of(program, ways, questions)
 
     begun, found = time.perf_counter(), 0
-    search = Search(differ, {asked.find} - {"all", None})
+    search = Search(differ, {asked.find} - {None})
     for found, one in enumerate(unknown_differences(search, asked.count, asked.seed), 1):
         print(f"{found}. {one.told()}", flush=True)
         if search.without:
             print(f"found within {len(search.seen)} programs")
             return 0
-    tables = {"differ.txt": table_of_counts(search, time.perf_counter() - begun)}
-    if asked.find:
-        tables = {"found.txt": table_of_found(search)}
+    seconds = time.perf_counter() - begun
+    tables = {"differ.txt": table_of_counts(search, seconds), "found.txt": table_of_found(search)}
     for name, text in tables.items():
         print(text)
         if asked.update:

@@ -212,9 +212,11 @@ def answered(program, question, way, point=None):
             tuple(one if one is None else np.asarray(without_slices(one)) for one in answers)
         )
     except Exception as error:  # whatever TensorFlow raises is what it answers
-        text = f"{type(error).__name__}: {error}"
-        # In between, a graph says where each of its operations was defined.
-        return Outcome(error=text if len(text) < 800 else f"{text[:200]} ... {text[-600:]}")
+        # A map or scan that raises leaves this behind, and recompute_grad fails ever after.
+        v1.get_variable_scope()._caching_device = None
+        lines = f"{type(error).__name__}: {error}".splitlines()
+        # What is indented says where each operation of a graph was defined.
+        return Outcome(error="\n".join(line for line in lines if line[:2] != "  ")[:2000])
 
 
 def answered_by_child(program, question, way):
