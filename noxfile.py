@@ -175,6 +175,13 @@ def trials(session):
 
 
 @nox.session(default=False)
+def differ(session):
+    """Draw programs, and print gradients that no page explains; `-- 20000` or `-- 300 --all`."""
+    install(session, "tests")
+    session.run("python", "-m", "shapes", *session.posargs)
+
+
+@nox.session(default=False)
 def records(session):
     """Record programs on old TensorFlow releases, and compare them here; `-- 2.4` on one alone."""
     install(session, "tests")

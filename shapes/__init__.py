@@ -1,1 +1,1 @@
-"""Recipes of this site, and the shapes over which they are run."""
+"""Recipes of this site over the shapes that readers have, and programs drawn at random."""
