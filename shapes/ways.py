@@ -64,7 +64,7 @@ def walked(f, x, w, question):
     return tf.gradients(g, u, tf.constant(VECTORS[3,])) if g is not None else [None]
 
 
-def taped(f, x, w, question, persistent=False):
+def by_tapes(f, x, w, question, persistent=False):
     """Ask a tape, or two that are nested."""
     with tf.GradientTape(persistent=persistent) as outer:
         outer.watch(x)
@@ -154,7 +154,7 @@ def measured(f, point, question):
             if question == "gradient":
                 y, _ = results_of(f, tf.constant(x), tf.Variable(w))
             else:
-                (y, *_) = taped(f, tf.constant(x), tf.Variable(w), "gradient")
+                (y, *_) = by_tapes(f, tf.constant(x), tf.Variable(w), "gradient")
             if y is None:
                 return 0.0
             y = y.numpy()
@@ -175,12 +175,12 @@ def measured(f, point, question):
 
 WAYS = {
     "graph": functools.partial(in_session, walked),
-    "tape": functools.partial(eagerly, taped),
-    "tape in a function": functools.partial(in_function, taped),
+    "tape": functools.partial(eagerly, by_tapes),
+    "tape in a function": functools.partial(in_function, by_tapes),
     "tf.gradients in a function": functools.partial(in_function, walked),
-    "persistent": functools.partial(eagerly, functools.partial(taped, persistent=True)),
-    "around a function": functools.partial(around_function, taped),
-    "compiled": functools.partial(in_function, taped, jit_compile=True),
+    "persistent": functools.partial(eagerly, functools.partial(by_tapes, persistent=True)),
+    "around a function": functools.partial(around_function, by_tapes),
+    "compiled": functools.partial(in_function, by_tapes, jit_compile=True),
     "graph of TF 1": functools.partial(in_session, walked, old=True),
     "forward": functools.partial(eagerly, forward),
     "forward in a function": functools.partial(in_function, forward),

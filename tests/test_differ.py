@@ -39,7 +39,7 @@ def test_wrong_way_is_noticed_and_made_small(monkeypatch):
     """A tape that is wrong by a millionth for one operation is found, in one step."""
 
     def wrong(f, point, question):
-        answers = ways.eagerly(ways.taped, f, point, question)
+        answers = ways.eagerly(ways.by_tapes, f, point, question)
         return [None if one is None else one * (1 + 1e-6) for one in answers]
 
     monkeypatch.setitem(ways.WAYS, "tape", wrong)
