@@ -31,7 +31,7 @@ MARGIN = re.compile("^ {4}", re.M)
 EMBED = re.compile(r'^( *)--8<-- "(.+\.md)"$', re.M)
 INCLUDE = re.compile(r'--8<-- "(.+\.txt)"\n')
 # From these, mkdocs.yml lets a page include a text.
-ROOMS = [ROOT / room for room in ("bench", "breaks", "finder", "prover", "trials")]
+ROOMS = [ROOT / room for room in ("bench", "breaks", "finder", "prover", "shapes", "trials")]
 PICTURE = re.compile(r'^--8<-- "(.+\.svg)"$', re.M)
 MARKER = re.compile(r"<!-- (?P<word>[a-z]+):?(?: (?P<arguments>.+?))? -->")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
