@@ -18,9 +18,9 @@ FENCES = re.compile(
 )
 # What one of these sets stays set for the examples after it, or comes too late after others.
 SETTING = re.compile(
-    r"TF_USE_LEGACY_KERAS|^execute\.|^warnings\.|^os\.environ\[|^def map_with_a_mistake|^step = tf\.train\.get_or_create"
-    r"|^with tf\.Session|\.(?:addFilter|addHandler|disable_(?:eager_execution|control_flow_v2|v2_\w+)"
-    r"|enable_check_numerics|MultiWorkerMirroredStrategy|RegisterGradient|setLevel"
+    r"TF_USE_LEGACY_KERAS|^execute\.|^warnings\.|^os\.environ\[|^step = tf\.train\.get_or_create"
+    r"|^def map_with_a_mistake|^with tf\.Session|\.(?:addFilter|addHandler|enable_check_numerics"
+    r"|disable_(?:eager_execution|control_flow_v2|v2_\w+)|MultiWorkerMirroredStrategy|RegisterGradient|setLevel"
     r"|set_(?:floatx|global_policy|logical_device_configuration|seed|\w+_threads))\(",
     re.M,
 )

@@ -21,6 +21,7 @@ from releases.replay import chosen, environment
 from shapes.kept import QUIET, RELEASES, cells_of, load_cells, save_cells
 from shapes.recipes import RECIPES
 
+TABLE = ROOT / "shapes/cells.txt"
 LIMIT = 60  # seconds of a cell, TensorFlow's start included
 
 
@@ -87,6 +88,19 @@ def run_release(release, wanted, outcomes, tell):
                 print(f"{release} {' | '.join(cell)}: {outcome}\n    {seen[-300:]}", flush=True)
 
 
+def table_of_outcomes(outcomes):
+    """Return how many cells had each outcome on each release, as a table."""
+    on = [(release, [o for (_, r), o in outcomes.items() if r == release]) for release in RELEASES]
+    rows = [("", *(release for release, _ in on))]
+    recipes = [len({c.recipe for c, r in outcomes if r == release}) for release in RELEASES]
+    rows += [("recipes", *recipes), ("shapes", *(len(some) for _, some in on))]
+    for kind in sorted({o if o.split()[0] != "raises" else "raises" for _, s in on for o in s}):
+        named = (sum(o == kind or o.split()[0] == kind for o in some) for _, some in on)
+        rows.append((kind, *named))
+    lines = [f"{name:24}" + "".join(f"{one:>9}" for one in row) for name, *row in rows]
+    return "\n".join(lines) + f"\n\nthe newest is TensorFlow {RELEASES[-1]}\n"
+
+
 def main(arguments):
     """Run what is not up to date, and print the counts of each release."""
     only = arguments[1].split(",") if arguments[:1] == ["--only"] else []
@@ -100,6 +114,7 @@ def main(arguments):
                 run_release(release, wanted, outcomes, tell=bool(only))
         finally:
             save_cells(outcomes)
+            TABLE.write_text(table_of_outcomes(outcomes), "utf-8")
         counts = collections.Counter(o for (_, r), o in outcomes.items() if r == release)
         told = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
         spent = time.monotonic() - begun

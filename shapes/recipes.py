@@ -21,6 +21,12 @@ EXPLAINED = {
     "implicit_gradients: another structure": (
         "old-api/tfe.md#a-gradient-is-none-or-a-variable-is-missing"
     ),
+    "py_function | under an outer tape: another number": "how-to/none.md#tfpy_function",
+    "a mirrored variable: another number": "how-to/replicas.md#a-step-outside-of-strategyrun",
+    # There the old call is wrong.
+    "while_loop | under an outer tape: another number": (
+        "errors/control-flow.md#second-order-gradient-for-while-loops-not-supported"
+    ),
     "recompute_grad_captured: None": ("how-to/custom-gradient.md#what-a-block-takes-from-outside"),
 }
 

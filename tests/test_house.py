@@ -44,7 +44,7 @@ FIGURES = [
     *sorted((ROOT / "bench").rglob("*.txt")),
     ROOT / "breaks/noticed.txt",
     *sorted((ROOT / "trials").glob("*.txt")),
-    *(ROOT / "shapes" / name for name in ("differ.txt", "found.txt")),
+    *(ROOT / "shapes" / name for name in ("cells.txt", "differ.txt", "found.txt")),
 ]
 # Names that Python, pytest and MkDocs give, and the one by which a script is started.
 GIVEN = re.compile(r"__\w+__|on_\w+|pytest_\w+|main")
