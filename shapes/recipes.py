@@ -18,6 +18,7 @@ EXPLAINED = {
     "a variable, trainable=False: None": "how-to/none.md#a-variable-that-is-not-trainable",
     "a variable, trainable=False: zeros": "how-to/none.md#a-variable-that-is-not-trainable",
     "tf.vectorized_map: another number": "evidence/known-bugs.md#state-in-vectorized_map",
+    "map_fn | bfloat16: None": "how-to/loops.md#tfmap_fn-tfscan-tffoldl",
     "implicit_gradients: another structure": (
         "old-api/tfe.md#a-gradient-is-none-or-a-variable-is-missing"
     ),
@@ -471,8 +472,9 @@ def map_fn(tf, f, x):
 
 def old_reversal(tf, f, x):
     """Override the gradient of Identity."""
+    y = f(x)
     with tf.get_default_graph().gradient_override_map({"Identity": "Negated"}):
-        y = tf.identity(f(x))
+        y = tf.identity(y)
     return tf.gradients(y, flat(tf, x))
 
 

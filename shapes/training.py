@@ -191,6 +191,7 @@ def old_accumulation(tf, f, x):
     optimizer, y = tf.train.GradientDescentOptimizer(0.1), f(x)
     parts = [tf.gradients(loss, flat(tf, x)) for loss in (y, y * y)]
     mean = [(tf.convert_to_tensor(a) + b) / 2 for a, b in zip(*parts)]
+    mean = tf.tuple(mean)  # else TF 1 may move a variable that another gradient still reads
     return after(tf, optimizer.apply_gradients(zip(mean, flat(tf, x))), x)
 
 

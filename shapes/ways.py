@@ -166,7 +166,8 @@ def measured(f, point, question):
         bends = [(a + b - 2 * middle) / step for (a, b), step in zip(sides, steps, strict=True)]
         slope = (4 * fine - wide) / 3
         # Where it is smooth, half the step bends half as much, and both slopes are nearly right.
-        smooth = abs(fine - wide) < 1e-4 * (1 + abs(slope)) and (
+        close = min(1e-4 * (1 + abs(slope)), 1e-3 * max(abs(slope), 1e-3))
+        smooth = abs(fine - wide) < close and (
             abs(bends[1]) < 0.6 * abs(bends[0]) + 1e-5 * (1 + abs(slope))
         )
         slopes.append(np.array(slope) if smooth and np.isfinite(slope) else None)
