@@ -47,8 +47,8 @@ class Snippet(NamedTuple):
 
     @property
     def kills(self):
-        """Whether it ends its process."""
-        return self.name.split("/")[-1].startswith("kills_process")
+        """Whether it ends its process, or must be ended."""
+        return self.name.split("/")[-1].startswith(("kills_process", "hangs_"))
 
     @property
     def alone(self):

@@ -22,6 +22,7 @@ from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import ops
 
 FATAL = "(?:Check failed|Fatal Python).*\n"  # of what C++ and faulthandler say
+HANGS = 20  # seconds that an example of this name has, before it is ended
 
 
 def settings():
@@ -52,7 +53,7 @@ def printed_since(file, start=0):
 
 def exit_status(code, file, eager, error):
     """Execute `code`, leave its traceback in the file `error`, and return its exit status."""
-    signal.alarm(120)
+    signal.alarm(HANGS if "/hangs_" in file else 120)
     if "kills_process" in file:
         os.dup2(error.fileno(), 2)  # where TensorFlow's C++ says why
     status = 0
@@ -89,9 +90,11 @@ def serve(line, answers, printed, error):
         *example, more = json.loads(sys.stdin.readline())
 
 
-def ending(status):
+def ending(status, file=""):
     """Write the status of a process as a shell does, with the signal that ended it."""
     number = os.WTERMSIG(status)
+    if "/hangs_" in file and number == signal.SIGALRM:
+        return f"no end after {HANGS} seconds\n"
     name = f": {signal.Signals(number).name}" if number else ""
     return f"exit status {128 + number if number else os.WEXITSTATUS(status)}{name}\n"
 
@@ -107,8 +110,9 @@ def main():
             serve(line, answers, *files)
         status = os.waitpid(child, 0)[1]
         said, error = (printed_since(file) for file in files)
-        if "kills_process" in json.loads(line)[1]:
-            said += "".join(re.findall(FATAL, error)) + ending(status)
+        file = json.loads(line)[1]
+        if "kills_process" in file or "/hangs_" in file:
+            said += "".join(re.findall(FATAL, error)) + ending(status, file)
             if os.WIFSIGNALED(status) or not status:
                 error = ""  # no traceback, but what TensorFlow's C++ said
         elif status:
