@@ -96,6 +96,32 @@ def test_stated_ranges_are_those_of_the_data():
                     pytest.fail(f"docs/{page.uri}:{marker.line}: {error}", pytrace=False)
 
 
+@every_page
+def test_range_is_of_an_example_nearby(page):
+    """A release in a sentence is that of an example under its heading, or of one it links to."""
+    for section in page.sections:
+        for marker in (one for one in section.markers if one.word in ("since", "until", "on")):
+            line = page.text.split("\n")[marker.line - 1]
+            links = calls.LINK.findall(line if line.startswith("|") else section.text)
+            near = [claims.section_at(page, href) for _, href in links if "://" not in href]
+            names = [name for one in (section, *filter(None, near)) for name in one.names]
+            assert marker.arguments in names, (
+                f"docs/{page.uri}:{marker.line} names the releases of {marker.arguments}, which "
+                "stands neither under that heading nor where the sentence links to"
+            )
+
+
+def test_verdict_fits_what_to_write():
+    """What is renamed has another name to write, and what is the same has not."""
+    for call in (call for page in Page.every() for call in calls.calls(page)):
+        begins = re.match(r"`([\w.]+)", call.write)
+        other = bool(begins) and begins[1] not in re.findall(r"[\w.]+", call.old)
+        if call.verdict in ("same", "renamed"):
+            assert other == (call.verdict == "renamed"), (
+                f"docs/{call.page}: {call.old} is {call.verdict}, and to write is: {call.write}"
+            )
+
+
 SIDES = {
     "TF 1 graph": lambda shown: shown.graph,
     "TF 1 tfe": lambda shown: shown.old and "contrib" in shown.code,
