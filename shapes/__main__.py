@@ -137,7 +137,7 @@ def table_of_counts(search, seconds):
         ),
     ]
     text = "\n".join(f"{count:>6}  {what}" for count, what in rows)
-    return f"{text}\n\n{seconds:.0f} seconds; TensorFlow {tf.__version__}\n"
+    return f"{text}\n\n{seconds:.0f} seconds of computing; TensorFlow {tf.__version__}\n"
 
 
 def table_of_found(search):
@@ -173,14 +173,14 @@ def main(arguments):
     def differ(program):
         return gaps_of(program, ways, questions)
 
-    begun, found = time.perf_counter(), 0
+    begun, found = time.process_time(), 0
     search = Search(differ, {asked.find} - {None})
     for found, one in enumerate(unknown_differences(search, asked.count, asked.seed), 1):
         print(f"{found}. {one.told()}", flush=True)
         if search.without:
             print(f"found within {len(search.seen)} programs")
             return 0
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     tables = {"differ.txt": table_of_counts(search, seconds), "found.txt": table_of_found(search)}
     for name, text in tables.items():
         print(text)
