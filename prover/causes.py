@@ -1,11 +1,16 @@
 """Why the two differ: patterns that are measured, and named only where they fit."""
 
-from .gradient_causes import GRADIENT
+from .gradient_causes import GRADIENT, by_hand_conjugate
 from .loss_causes import LOSS
 from .reasons import reason
 from .step_causes import STATE, STEP
 
-LOOKED_FOR = {"loss": LOSS, "gradient": GRADIENT, "step": STEP, "state": STATE}
+LOOKED_FOR = {
+    "loss": (by_hand_conjugate, *LOSS),
+    "gradient": GRADIENT,
+    "step": STEP,
+    "state": STATE,
+}
 
 
 def likely_cause(case):

@@ -5,7 +5,7 @@ from .differences import relative_difference
 from .forms import NotComparable, Record, first_line, load_record, save_record
 from .match import matched_weights
 from .passes import gaps, run_pass, run_passes
-from .programs import StepProgram, lowest_unit
+from .programs import StepProgram, lowest_unit, stops_of
 from .record import about_run
 from .report import Report
 from .verdict import fingerprint, judged
@@ -99,6 +99,7 @@ class Comparison:
             traced = function.get_concrete_function(*inputs).graph
             self.program.adopt(traced.variables)
             graph = traced.as_graph_def()
+            self.program.stops = stops_of(traced.get_operations())
         except NotComparable:
             raise
         except Exception as error:

@@ -106,6 +106,9 @@ def sum_of_losses(case):
     count = len(old.losses)
     if count < 2 or not old.terms:
         return None
+    if clipped_sum(case):
+        what, evidence = listed_names(old.losses), "it is the sum of those of all losses"
+        return reason("sum-over-targets", evidence, "certain", what=what)
     for k in np.flatnonzero(case.wrong["gradient"][case.t]):
         terms = [old.terms[number * len(old.gradients) + k] for number in range(count)]
         mine = old.gradients[k]
@@ -123,6 +126,19 @@ def sum_of_losses(case):
     what = listed_names(old.losses)
     evidence = "what is added to a gradient is the gradient of another loss"
     return reason("sum-over-targets", evidence, "certain", what=what)
+
+
+def clipped_sum(case):
+    """Return whether the new gradients that differ are those of all losses, up to one factor."""
+    old, new = case.old.steps[case.t], case.new.steps[case.t].gradients
+    size, bad = len(old.gradients), np.flatnonzero(case.wrong["gradient"][case.t])
+    terms = [[one for one in old.terms[k::size] if one is not None] for k in bad]
+    if any(new[k] is None or not some for k, some in zip(bad, terms)):
+        return False
+    sums, own = [sum(map(wide, some)) for some in terms], [old.gradients[k] for k in bad]
+    if any(one is None for one in own) or factor_between(sums, own)[1] < 0.05:
+        return False  # that is what it was before
+    return factor_between([new[k] for k in bad], sums)[1] < 1e-3
 
 
 def repeated_rows(case):
@@ -333,35 +349,60 @@ def first_order(case):
     return reason("first-order", evidence, "possible")
 
 
+def by_hand_conjugate(case):
+    """The new program has a gradient written by hand, and computes with complex numbers."""
+    kinds = {side: set(one.about["kinds"]) for side, one in (("old", case.old), ("new", case.new))}
+    by_hand = "IdentityN" in kinds["new"] - kinds["old"]  # which tf.custom_gradient makes
+    losses = case.old.steps[case.t].losses
+    # A loss that is computed from a gradient differs with it.
+    same = [name for name in losses if name not in case.old.about["through_gradient"]]
+    wrong = dict(zip(losses, case.wrong["loss"][case.t]))
+    if not by_hand or "Conj" not in kinds["old"] or any(wrong[name] for name in same):
+        return None
+    evidence = "the old program conjugates, and the new one has a gradient written by hand"
+    return reason("conjugate", evidence, "possible")
+
+
 def partly_stopped(case):
-    """From some layer back all gradients differ, those after it do not."""
-    bad = np.flatnonzero(case.wrong["gradient"][case.t])
-    limit = case.tolerance["gradient"][case.t]
-    old = case.old.steps[case.t].gradients
+    """On one side alone a gradient is stopped, on one of several ways."""
+    old, new = case.old.steps[case.t].gradients, case.new.steps[case.t].gradients
+    common, limit = common_factor(new, old), case.tolerance["gradient"][case.t]
+    bad = [
+        k
+        for k in np.flatnonzero(case.wrong["gradient"][case.t])
+        if new[k] is None
+        or relative_difference(wide(new[k]) / common, old[k]) > max(limit[k], SAME_TERM)
+    ]
     good = [k for k, g in enumerate(old) if g is not None and k not in bad and limit[k] < 0.1]
+    stops = [side.about.get("stops", 0) for side in (case.new, case.old)]
+    in_function = not any("tf.function" in one for one in case.new.about["notes"])
+    if not bad or (in_function and stops[0] == stops[1]):
+        return None
+    evidence = f"stop_gradient or the like stands there {stops[0]} times, before {stops[1]}"
+    if len(case.old.about["through_gradient"]) == len(case.old.steps[case.t].losses):
+        return reason("first-order", evidence, "possible") if stops[0] > stops[1] else None
     names = [one.name for one in case.old.trained]
-    if not good or max(bad) > min(good):
-        return None
-    drawn = set(case.new.about["kinds"]) - set(case.old.about["kinds"])
-    stops = sorted(drawn & {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Floor", "Sign"})
-    if not stops and not any("tf.function" in one for one in case.new.about["notes"]):
-        return None
-    place = f"on one of several ways between {names[max(bad)]} and {names[min(good)]}"
-    evidence = f"all gradients up to there differ, those after it do not; {' '.join(stops)}"
-    return reason("stopped", evidence, "possible", place=place)
+    place = f"on one of several ways before {listed_names(names[k] for k in bad)}"
+    if good and max(bad) < min(good):
+        place = f"on one of several ways between {names[max(bad)]} and {names[min(good)]}"
+    if not in_function:
+        evidence = "the new step runs eagerly alone, as one does that leaves TensorFlow"
+    key = "stopped" if not in_function or stops[0] > stops[1] else "not-stopped"
+    return reason("stopped", evidence, "possible", said_as=key, place=place)
 
 
 GRADIENT = (
     frozen_weights,
     other_places_of_gradients,
+    sum_of_losses,
     missing_gradients,
     conjugate_gradients,
-    sum_of_losses,
     repeated_rows,
     gradient_factors,
     steady_norm,
     added_weights,
     overridden_gradient,
     first_order,
+    by_hand_conjugate,
     partly_stopped,
 )

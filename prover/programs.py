@@ -12,6 +12,10 @@ KEPT = (
 )  # what optimizers keep beside their slots
 
 
+STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Ceil", "Sign"}
+READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
+
+
 class Computed(namedtuple("Computed", "losses gradients applied terms direct", defaults=((),))):
     """What a step computed: losses, gradients, those given to the optimizer, those of each loss.
 
@@ -84,7 +88,7 @@ class GraphProgram:
         kinds = {tensor.dtype.base_dtype.name for op in ops for tensor in op.outputs}
         self.unit = lowest_unit(kinds, [one.dtype.base_dtype.name for one in trained])
         self.kinds, self.silent = sorted({one.type for one in ops}), False
-        self.overridden = overridden(ops)
+        self.overridden, self.stops = overridden(ops), stops_of(ops)
 
     def weights(self):
         """Return a `Weight` for each variable, trained ones first."""
@@ -182,15 +186,27 @@ def is_value(value):
     return not hasattr(value, "graph") and value is not None
 
 
-def ancestors(ops):
-    """Return the operations on which some depend, and these."""
+def ancestors(ops, control=True):
+    """Return the operations on which some depend, and these; `control` counts control inputs."""
     seen, open_ops = set(), list(ops)
     while open_ops:
         op = open_ops.pop()
         if op not in seen:
             seen.add(op)
-            open_ops += [one.op for one in op.inputs] + list(op.control_inputs)
+            open_ops += [one.op for one in op.inputs] + list(op.control_inputs if control else ())
     return seen
+
+
+def stops_of(ops):
+    """Return how often operations through which no gradient goes stand behind a variable."""
+    # tf.nn.moments stops the mean in the variance, where its gradient is 0 anyway.
+    stops = [
+        op
+        for op in ops
+        if op.type in STOPS
+        and any(one.type != "SquaredDifference" for out in op.outputs for one in out.consumers())
+    ]
+    return sum(any(one.type in READS for one in ancestors([op], False)) for op in stops)
 
 
 def inner_gradients(loss):
@@ -256,7 +272,7 @@ class StepProgram:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
         self.silent = self.changed = False
-        self.overridden, self.through_gradient = "", []
+        self.overridden, self.through_gradient, self.stops = "", [], 0
         self.kept = self.slots()
         self.first = self.values(self.kept)
 

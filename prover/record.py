@@ -127,4 +127,5 @@ def about_run(program, names, batches):
         "changed": program.changed,
         "overridden": program.overridden,
         "through_gradient": program.through_gradient,
+        "stops": program.stops,
     }

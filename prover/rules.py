@@ -18,6 +18,7 @@ PLACES = (
     "corrected",
 )  # of epsilon: of the root; scaled as Adam's paper has it
 CLIPS = ("none", "global norm", "norm of each", "value")
+WIDTHS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5)  # in which it is moved
 DECAYS = [10 ** (k / 4 - 6) for k in range(25)]
 
 
@@ -189,10 +190,11 @@ def best_fit(sample, steps, enough, only=""):
         for name in constants:  # what nothing depends on is as it mostly is
             usual = fitted(best.rule._replace(**{name: getattr(rule, name)}), sample, steps)
             best = usual if usual.rest <= 1.2 * best.rest + 1e-7 else best
-        if best.rest <= enough:
-            return best
         found.append(best)
-    return min(found, key=rest_of)
+    least = min(map(rest_of, found))
+    # With rates of its own for each step a wrong rule may come near: near enough is not best.
+    enough = min(enough, max(1.5 * least, 1e-6))
+    return next((one for one in found if one.rest <= enough), min(found, key=rest_of))
 
 
 def rest_of(fit):
@@ -224,24 +226,26 @@ def refined(fit, sample, steps, names, old=None):
                 "beta",
                 "rho",
             )  # these are near 1: their distance from it is moved
-            for width in (0.3, 0.1, 0.03, 0.01, 0.003, 0.001):
-                value = getattr(fit.rule, name)
-                some = np.exp(np.linspace(-width, width, 9)) * (1 - value if below else value)
-                some = [1 - one if below else one for one in some]
-                fit = min(
-                    [fit, *changes(fit.rule, name, some, sample, steps, old)],
-                    key=rest_of,
-                )
+            for width in WIDTHS:
+                better = None
+                while better is None or better.rest < 0.999 * fit.rest:
+                    fit, value = better or fit, getattr((better or fit).rule, name)
+                    some = np.exp(np.linspace(-width, width, 9)) * (1 - value if below else value)
+                    some = [1 - one if below else one for one in some]
+                    tried = changes(fit.rule, name, some, sample, steps, old)
+                    better = min([fit, *tried], key=rest_of)
+                fit = better
     return fit
 
 
-def single_changes(old, sample, steps):
+def single_changes(old, sample, steps, clips=CLIPS):
     """Return the best fit of steps by a rule with one constant changed, for each constant.
 
     Args:
         old: The `Fit` of the old steps.
         sample: The `Sample` that both sides share.
         steps: The new steps.
+        clips: How the new optimizer may clip.
 
     Returns:
         A dictionary from the name of the constant to a `Fit`.
@@ -251,11 +255,18 @@ def single_changes(old, sample, steps):
     if rule.name == "SGD":
         rule, constants = rule._replace(name="Momentum"), {"beta": (*BETAS, 0.01)}
     for name, values in constants.items():
-        fits = sorted(changes(rule, name, values, sample, steps, old), key=rest_of)[:4]
+        fits, moved = changes(rule, name, values, sample, steps, old), [name]
+        if name == "place" and rule.name in ("Adam", "RMSProp"):  # mostly with another epsilon
+            others = [rule._replace(place=one) for one in values if one != rule.place]
+            epsilons, moved = (*constants["epsilon"], rule.epsilon), ["epsilon"]
+            fits = [
+                fit for one in others for fit in changes(one, *moved, epsilons, sample, steps, old)
+            ]
         # Beside nothing a little may be the best, and cannot be reached from there.
-        found[name] = min((refined(one, sample, steps, [name], old) for one in fits), key=rest_of)
+        fits = sorted(fits, key=rest_of)[:4]
+        found[name] = min((refined(one, sample, steps, moved, old) for one in fits), key=rest_of)
     largest = max(max(one.values()) for one in sample.norms)
-    for clip in CLIPS:
+    for clip in clips:
         if clip != rule.clip:
             bounds = [largest * 0.8**k for k in range(40)] if clip != "none" else [1.0]
             clips = rule._replace(clip=clip)

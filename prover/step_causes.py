@@ -5,7 +5,7 @@ from .differences import factor_between, norm_of, relative_difference, wide
 from .gradient_causes import other_places_of_gradients, repeated_rows
 from .passes import moves
 from .reasons import listed_names, reason
-from .rules import best_fit, fitted, sampled, single_changes, ways_of
+from .rules import CLIPS, best_fit, fitted, sampled, single_changes, ways_of
 
 UNKNOWN = 0.02
 ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
@@ -47,10 +47,10 @@ def not_trained(case):
     return None
 
 
-def other_rule(case):
-    """The optimizer's rule, one of its constants, or its rate."""
-    old, new = case.old, case.new
-    chosen = [
+def told_weights(case):
+    """Return the weights whose steps differ, and whose gradients tell by which rule."""
+    old = case.old
+    return [
         k
         for k in range(len(old.trained))
         if all(one.gradients[k] is not None for one in old.steps)
@@ -59,10 +59,15 @@ def other_rule(case):
         and np.all(case.tolerance["gradient"][:, k] < 1e-2)
         and case.wrong["step"][:, k].any()
     ]
+
+
+def other_rule(case):
+    """The optimizer's rule, one of its constants, or its rate."""
+    old, chosen = case.old, told_weights(case)
     if not chosen:
         return None
     sample, take = sampled(old, chosen)
-    before, after = take(old.steps), take(new.steps)
+    before, after = take(old.steps), take(case.new.steps)
     if len(sample.which) < 3:  # any rule would fit
         factors, _ = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
         return constant_rate(np.real(factors)) if len(factors) > 2 else None
@@ -70,35 +75,60 @@ def other_rule(case):
     rounding = float(np.median(case.tolerance["step"][:, chosen]))
     enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart, UNKNOWN)
     close = max(rounding / 4, min(0.02 * apart, 1e-4))  # the tolerance is wide on purpose
-    was = best_fit(sample, before, close)
-    if was.rest > close:  # both sides may take a share of each kernel off, beside the rule
-        kernels = np.isin(sample.which, [k for k in chosen if len(old.trained[k].shape) > 1])
-        share = share_of_weights(was, sample, before, kernels)
-        fewer = [one + share * w * kernels for one, w in zip(before, sample.weights)]
-        refit = best_fit(sample, fewer, close)
-        if refit.rest < 0.3 * was.rest:
-            was, before = refit, fewer
-            after = [one + share * w * kernels for one, w in zip(after, sample.weights)]
-    factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
+    kernels = np.isin(sample.which, [k for k in chosen if len(old.trained[k].shape) > 1])
+    was, fewer = fit_beside_decay(sample, before, kernels, close)
+    after = [a + f - b for a, f, b in zip(after, fewer, before)]
+    factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, fewer)))
     factors, one_factor = np.real(factors), max(rests) <= enough
     if was.rest > max(close, min(0.2 * apart, 5e-3)):
         # Of a rule that is not known, a factor near 1 may be another constant's.
         sure = one_factor and abs(np.mean(factors) - 1) > UNKNOWN
-        return (sure and constant_rate(factors)) or rates_by_weight(case, sample, after, before)
+        return (sure and constant_rate(factors)) or rates_by_weight(case, sample, after, fewer)
+    decay = added_decay(case, after, fewer, sample)
+    if decay:
+        return decay
+    return constant_or_rate(case, was, sample, (after, fewer), (enough, close), one_factor)
+
+
+def fit_beside_decay(sample, steps, kernels, close):
+    """Return the rule of steps, and the steps without a share of each kernel beside that rule."""
+    was, fewer = best_fit(sample, steps, close), steps
+    if was.rest <= close:
+        return was, steps
+    fit = was
+    for _ in range(4):  # the rule and the share are each told with the other known
+        share = share_of_weights(fit, sample, steps, kernels)
+        tried = [one + share * w * kernels for one, w in zip(steps, sample.weights)]
+        better = best_fit(sample, tried, close)
+        if better.rest > 0.7 * fit.rest:
+            break
+        fit, fewer = better, tried
+    return (fit, fewer) if fit.rest < 0.3 * was.rest else (was, steps)
+
+
+def constant_or_rate(case, was, sample, steps, limits, one_factor):
+    """Tell a constant of a rule from its rate, and both from another rule."""
+    (after, before), (enough, close) = steps, limits
+    factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
+    factors = np.real(factors)
     unchanged = fitted(was.rule, sample, after, was.rates)
-    found = single_changes(was, sample, after)
+    clips = () if case.old.about["changed"] else CLIPS  # then these are what the optimizer gets
+    found = single_changes(was, sample, after, clips)
     best = min(one.rest for one in found.values())
-    constant = constant_rate(factors)
+    constant, left = constant_rate(factors), factor_between(after, before)[1]
     # Rates that are free in each step explain more than a constant, unless it is that constant.
-    small = constant and abs(factors[0] - 1) < 0.1
-    if small and 0.3 * max(rests) < best < 3 * max(rests):
-        return None  # a constant of the rule explains as much as another rate
+    if constant and abs(factors[0] - 1) < 0.1 and 0.3 * left < best < 3 * left:
+        # As well as the old rule explains the old steps; a ratio has the rounding of both.
+        if best < min(1.3 * was.rest, 0.6 * left):
+            constant, one_factor = None, False
+        elif left > min(1.9 * was.rest, 0.6 * best):
+            return None  # a constant of the rule explains as much as another rate
     if one_factor and (best > 0.3 * max(rests) if constant else best > max(2 * max(rests), 2e-5)):
         return constant or left_out_correction(factors, was) or other_rates(case, factors)
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
     if cause or one_factor or best < 0.1 * unchanged.rest:  # or several constants explain it alike
         return cause
-    cause = rates_by_weight(case, sample, after, before) or added_decay(after, before, sample)
+    cause = rates_by_weight(case, sample, after, before)
     if cause:
         return cause
     now = best_fit(sample, after, close, was.rule.name)
@@ -106,7 +136,9 @@ def other_rule(case):
     if now.rest > enough:  # another rule: a stronger claim, for which more must be explained
         enough = max(2 * was.rest, 1e-5, 0.005 * unchanged.rest)
         now = best_fit(sample, after, close)
-    return other_constants(was, unchanged, now, sample, after) if now.rest <= enough else None
+    if now.rest > min(enough, 1.2 * best):  # one constant alone explains more
+        return None
+    return other_constants(was, unchanged, now, sample, after)
 
 
 def share_of_weights(fit, sample, steps, kernels):
@@ -143,11 +175,15 @@ def rates_by_weight(case, sample, after, before):
 
 def changed_constant(was, unchanged, found, enough):
     """Return the cause that one constant of the rule is another, if one alone explains it."""
-    name, best = min(found.items(), key=lambda item: item[1].rest)
-    if best.rest > min(
+    (name, best), *others = sorted(found.items(), key=lambda item: item[1].rest)
+    # As well as the old rule explains the old steps, and as no other constant does.
+    alone = best.rest < min(1.3 * was.rest, 0.4 * unchanged.rest, 0.6 * others[0][1].rest)
+    if not alone and best.rest > min(
         0.2 * unchanged.rest, max(np.hypot(enough, was.rest) * 2, 0.05 * unchanged.rest)
     ):
         return None
+    if alone:
+        return rule_cause([name], was, best, unchanged.rest)
     near = {KEYS[n] for n, one in found.items() if one.rest < 3 * best.rest}
     return None if near != {KEYS[name]} else rule_cause([name], was, best, unchanged.rest)
 
@@ -186,6 +222,8 @@ def rule_cause(names, was, best, unchanged):
     if was.rule.name == "Adagrad" and inside and set(names) <= {"start", "epsilon", "place"}:
         names, was, best = ["start"], as_start(was), as_start(best)
     parts = []
+    if names == ["place"] and best.rule.epsilon != was.rule.epsilon:
+        names = ["place", "epsilon"]
     for name in names:
         digits = 3 if name == "epsilon" else 4
         old, new = (
@@ -281,15 +319,31 @@ def waiting_step(case):
     return reason("schedule", f"on the {side} side nothing moves in step {alone[0] + 1}")
 
 
-def added_decay(new, old, sample):
-    """Each step takes a share of the weight off."""
-    gaps = [a - b for a, b in zip(new, old)]
-    shares, rests = zip(*(factor_between([a], [b]) for a, b in zip(gaps, sample.weights)))
-    if max(rests) > 0.05:
+def added_decay(case, new, old, sample):
+    """Each step takes a share of some weights off."""
+    gaps, limit = [a - b for a, b in zip(new, old)], case.tolerance["step"].max(0)
+    moved = [
+        k
+        for k in np.unique(sample.which)
+        if any(
+            norm_of(gap[sample.which == k]) > limit[k] * norm_of(b[sample.which == k])
+            for gap, b in zip(gaps, old)
+        )
+    ]
+    some = np.isin(sample.which, moved)
+    if not moved:
         return None
+    shares, rests = zip(
+        *(factor_between([gap[some]], [w[some]]) for gap, w in zip(gaps, sample.weights))
+    )
+    noise = [norm_of(b[some]) / (norm_of(gap[some]) or 1) for gap, b in zip(gaps, old)]
+    noise = max(limit[k] for k in moved) * max(noise)
+    if max(rests) > min(0.05 + noise, 0.3) or min(shares) < 0 < max(shares):
+        return None
+    names = listed_names(case.old.trained[k].name for k in moved)
     how = f"each step takes {abs(shares[0]):.4g} of it {'less' if shares[0] > 0 else 'more'}"
     evidence = f"that leaves {max(rests):.2g} of the difference unexplained"
-    return reason("weight-decay", evidence, name="the weights", how=how)
+    return reason("weight-decay", evidence, name=names, how=how)
 
 
 def other_averages(case):
