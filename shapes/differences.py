@@ -60,7 +60,8 @@ def gap_between(one, other, close):
     if one is None and other is None:
         return ""
     if one is None or other is None:
-        return "none" if not np.any(one if other is None else other) else "lost"
+        value = one if other is None else other
+        return "none" if not np.any(value[np.isfinite(value)]) else "lost"  # 0 by infinity is NaN
     if one.shape != other.shape:
         return "shape"
     if one.dtype != other.dtype:
@@ -126,6 +127,11 @@ def drift(program, question, way):
     return worst
 
 
+def is_finite(program):
+    """Return whether a program has a value where it is asked: else it has no derivative there."""
+    return all(np.isfinite(one).all() for one in answered(program, "gradient", "value").values)
+
+
 def gaps_of(program, ways=(*CHEAP, MEASURED), questions=("gradient",)):
     """Return each `Difference` between the graph and other ways to ask about a program.
 
@@ -149,7 +155,7 @@ def gaps_of(program, ways=(*CHEAP, MEASURED), questions=("gradient",)):
             if kind in ("number", "nan"):
                 moved = drift(program, question, graph)
                 sure = moved < 1e-3 if way == MEASURED else gap(first, other, moved)
-                kind = kind if sure else ""
+                kind = kind if sure and is_finite(program) else ""
             if kind:
                 found.append(Difference(program, question, way, kind, first, other))
     return found
