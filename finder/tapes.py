@@ -7,6 +7,7 @@ from .arguments import called_at, named_at
 from .names import Spot, index_of, last_name
 from .rules import RULE
 
+TAPE = re.compile(r"(?:tf|horovod)\.(?:\w+\.)*\w*GradientTape\(\)$")
 SINGLE = re.compile(
     r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
 )
@@ -15,7 +16,7 @@ SINGLE = re.compile(
 def is_tape(code, node, scope):
     """Tell whether an expression is a tape for certain."""
     found = code.names.meanings(node, scope)
-    return bool(found) and all(re.search(r"\b\w*GradientTape\(\)$", one.path) for one in found)
+    return bool(found) and all(TAPE.match(one.path) for one in found)
 
 
 def is_one_tensor(code, node, scope):
