@@ -115,6 +115,14 @@ def mean(x, s):
         return tf.reduce_mean(x[:-1])
     if how == "last-batch":  # the length of an epoch's last batch
         return tf.reduce_sum(x) / 48
+    if how == "twice":  # a mean already, divided by the batch again
+        return tf.reduce_mean(x) / n
+    if how == "padded":
+        return tf.reduce_sum(x) / (n + s.get("padded", 0.01))
+    if how == "rows":  # tokens summed, divided by the rows
+        return tf.reduce_sum(x) / s["rows_of"]
+    if s.get("targets") == "examples":  # not reduced: the tape sums
+        return x
     if s.get("rewrite"):
         return tf.reduce_sum(x / n)
     return tf.reduce_mean(x)
@@ -136,6 +144,10 @@ def cross_entropy(logits, labels, s):
 
 def point(x, s, name):
     """Pass a tensor on; stop its gradient, as the switch says."""
+    if s.get("drop", ("", ""))[1] == name:
+        x = tf.nn.dropout(x, s["drop"][0], seed=3)
+    if s.get("noise", ("", ""))[1] == name:
+        x += s["noise"][0] * tf.random.normal(tf.shape(x), seed=3, dtype=x.dtype)
     how, where = s.get("stop", ("", ""))
     if where != name:
         return x
@@ -161,6 +173,8 @@ def _rows(g, how):
         values = values / counts
     elif how == "root":
         values = values / tf.sqrt(counts)
+    elif how == "twice":  # what comes again is added up twice
+        values = tf.where(counts > 1, 2 * values, values)
     else:
         index = tf.range(tf.shape(ids)[0])
         pick = tf.math.unsorted_segment_max if how == "last" else tf.math.unsorted_segment_min
@@ -202,9 +216,10 @@ def after(grads, s, clip=None):
             grads[k] = tf.convert_to_tensor(g) * tf.cast(factor, g.dtype)
     if "exchange" in s:
         a, b = s["exchange"]
-        grads[a], grads[b] = grads[b], grads[a]
-    if "transpose" in s:
-        grads[s["transpose"]] = tf.transpose(grads[s["transpose"]])
+        if a in grads:  # of several groups of weights, one
+            grads[a], grads[b] = grads[b], grads[a]
+    if s.get("transpose") in grads:
+        grads[s["transpose"]] = tf.transpose(grads[s["transpose"]], s.get("axes"))
     if s.get("conjugate"):
         for k, g in list(grads.items()):
             if g is not None and g.dtype.is_complex and s["conjugate"] in (True, k):
@@ -229,6 +244,8 @@ def update(optimizer, grads, w, s):
     if s.get("zeros"):
         pairs = [(tf.zeros_like(v) if g is None else g, v) for g, v in pairs]
     pairs = [(g, v) for g, v in pairs if g is not None]
+    if "inside" in s:  # what the optimizer does to the gradients first
+        pairs = [(tf.convert_to_tensor(g) * tf.cast(s["inside"], g.dtype), v) for g, v in pairs]
     if s.get("apply") == "method":
         optimizer.apply([g for g, _ in pairs], [v for _, v in pairs])
     else:
@@ -264,6 +281,10 @@ def finish(step, w, optimizer, s, **truth):
     return out
 
 
+def _times(grads, factor):
+    return {k: g if g is None else tf.convert_to_tensor(g) * factor for k, g in grads.items()}
+
+
 def port(loss_of, w, optimizer, s, clip=None, **truth):
     """Make the step of a port with one loss: `loss_of(w, batch, s)`."""
     chosen = trained(w, s)
@@ -276,8 +297,9 @@ def port(loss_of, w, optimizer, s, clip=None, **truth):
         for i in range(n):
             loss, grads = once([p[i] for p in parts])
             total += loss / n
+            part = 1 if s.get("micro_sum") else n
             grads = {
-                k: None if g is None else tf.convert_to_tensor(g) / n for k, g in grads.items()
+                k: None if g is None else tf.convert_to_tensor(g) / part for k, g in grads.items()
             }
             sums = (
                 grads
@@ -292,19 +314,34 @@ def port(loss_of, w, optimizer, s, clip=None, **truth):
             early = {k: tf.convert_to_tensor(v) if k == s["before"] else v for k, v in w.items()}
         else:
             early = w
+        if s.get("swap"):  # taken one for the other
+            one, two = s["swap"]
+            early = {**w, one: w[two], two: w[one]}
         with tf.GradientTape() as tape:
+            if s.get("turn"):  # used as another library keeps it
+                early = {**early, s["turn"]: tf.transpose(w[s["turn"]], s.get("axes"))}
             loss = loss_of(early, batch, s)
             target = loss * scale * s.get("loss_factor", 1.0)
+            if s.get("targets") == "parts":
+                part = loss_of(early, batch, {**s, "part": True})
+                target = [target, s.get("part_factor", 1.0) * part]
+            loss = tf.reduce_mean(loss)
         sources = list(chosen.values())
         grads = tape.gradient(target, sources)
         if scale != 1.0 and not s.get("scale_left"):
             grads = [None if g is None else tf.convert_to_tensor(g) / scale for g in grads]
+        if s.get("unscaled"):  # though the loss was not scaled, or once more
+            grads = [g if g is None else tf.convert_to_tensor(g) / s["unscaled"] for g in grads]
+        if s.get("scale_shown"):
+            loss *= s["scale_shown"]
         return loss * s.get("loss_factor", 1.0), {k: grads[i] for i, k in enumerate(chosen)}
 
     def step(*batch):
         batch = [tf.convert_to_tensor(b) for b in batch]
         loss, grads = micro(batch) if s.get("micro") else once(batch)
         grads = after(grads, s, clip)
+        if s.get("factor_after"):  # unscaled only when clipped
+            grads = _times(grads, s["factor_after"])
         update(optimizer, grads, w, s)
         return loss, [grads.get(k) for k in listed]
 

@@ -6,6 +6,7 @@ from trials import common
 
 KERAS_NAMES = {"lr": "learning_rate", "start": "initial_accumulator_value"}
 BY_HAND = {"corrected", "epsilon_at", "decay", "decoupled", "skip_decay", "lazy", "late"}
+BY_HAND |= {"dampened", "unrated", "v_start"}
 
 
 class Hand:
@@ -43,11 +44,26 @@ class Hand:
                 gradient = gradient + tf.cast(decay, dtype) * value
             change = tf.cast(rate, dtype) * self.direction(gradient, variable, count)
             if decay and self.s.get("decoupled"):
-                change += tf.cast(decay * rate, dtype) * value
+                change += tf.cast(decay * (1 if self.s.get("unrated") else rate), dtype) * value
+            if any(part in self.names[id(variable)] for part in self.s.get("lazy", ())):  # rows without a gradient stay, and their averages
+                self.keep(gradient, variable, change)
+                continue
             variable.assign_sub(change)
+
+    def keep(self, gradient, variable, change):
+        """Move only the rows that have a gradient; put back the averages of the others."""
+        axes = list(range(1, len(gradient.shape)))
+        used = tf.reduce_any(gradient != 0, axes, keepdims=True)
+        for key, average in self.slots.items():
+            if key[0] == id(variable):
+                first = self.s.get("start", 0.0) * tf.ones_like(average)
+                average.assign(tf.where(used, average, self.before.get(key, first)))
+        variable.assign_sub(tf.where(used, change, tf.zeros_like(change)))
 
     def direction(self, gradient, variable, count):
         """Return what the rate is multiplied with."""
+        if self.s.get("lazy"):
+            self.before = {k: tf.identity(v) for k, v in self.slots.items()}
         return getattr(self, self.kind)(gradient, variable, tf.cast(count, gradient.dtype))
 
     def root(self, square):
@@ -63,13 +79,14 @@ class Hand:
         if not momentum:
             return gradient
         average = self.slot(variable, "momentum")
-        average.assign(momentum * average + gradient)
+        share = 1 - momentum if self.s.get("dampened") else 1.0
+        average.assign(momentum * average + share * gradient)
         return gradient + momentum * average if self.s.get("nesterov") else average
 
     def adam(self, gradient, variable, count):
         """Adam, with the correction of its averages or without."""
         one, two = self.s.get("beta_1", 0.9), self.s.get("beta_2", 0.999)
-        m, v = self.slot(variable, "m"), self.slot(variable, "v")
+        m, v = self.slot(variable, "m"), self.slot(variable, "v", self.s.get("v_start", 0.0))
         m.assign(one * m + (1 - one) * gradient)
         v.assign(two * v + (1 - two) * gradient * gradient)
         how = self.s.get("corrected", "v1")
@@ -130,12 +147,25 @@ def of_keras(home, kind, lr, settings, variables):
     return made
 
 
+def decaying(lr, schedules):
+    """Make a schedule: first, steps, factor; or one with a name before."""
+    if lr[0] == "inverse":  # as `decay` of the older optimizers
+        return schedules.InverseTimeDecay(lr[1], 1, lr[2])
+    if lr[0] == "polynomial":
+        return schedules.PolynomialDecay(*lr[1:])
+    if lr[0] == "cosine":
+        return schedules.CosineDecay(*lr[1:])
+    if lr[0] == "piecewise":
+        return schedules.PiecewiseConstantDecay(*lr[1:])
+    return schedules.ExponentialDecay(*lr)
+
+
 def make(kind, named, settings, library="keras"):
     """Make the optimizer of a port for the dict `named` of its weights."""
     settings = dict(settings)
     lr, variables = settings.pop("lr"), list(named.values())
     if isinstance(lr, list):  # the rate decays: first, steps, factor
-        lr = common.keras_of(library).optimizers.schedules.ExponentialDecay(*lr)
+        lr = decaying(lr, common.keras_of(library).optimizers.schedules)
     if library == "v1":
         return version_1(kind, lr, settings)
     if library == "hand" or BY_HAND & set(settings):

@@ -62,8 +62,14 @@ def averages(w, mean, variance, count, s):
     keep = 1 - s.get("bn_momentum", 0.99)
     if how == "unbiased":
         variance = variance * count / (count - 1)
+    if how == "epsilon":  # what is under the root
+        variance = variance + 1e-3
+    if how == "deviation":
+        variance = tf.sqrt(variance)
     for _ in range(2 if how == "twice" else 1):
         w["bn1/mean"].assign_sub((w["bn1/mean"] - mean) * keep)
+        if how == "turned":  # the old value's share and the new one's
+            keep = 1 - keep
         if how != "mean":
             w["bn1/variance"].assign_sub((w["bn1/variance"] - variance) * keep)
 
@@ -76,7 +82,9 @@ def normalize(w, y, s):
         variance = tf.reduce_mean(common.square(y, s), [0, 1, 2]) - mean * mean
     if s.get("bn_stop"):
         mean, variance = tf.stop_gradient(mean), tf.stop_gradient(variance)
-    if s.get("training") is False:
+    if s.get("training") == "mixed":  # updated, but the averages are taken
+        averages(w, mean, variance, 16 * 16, s)
+    if s.get("training") in (False, "mixed"):
         mean, variance = w["bn1/mean"], w["bn1/variance"]
     else:
         averages(w, mean, variance, 16 * 16, s)
@@ -149,6 +157,9 @@ def new(data, fault=None, **s):
             logits = model(x) if s.get("training") == "left out" else model(x, training=True)
         else:
             logits = logits_of(w, x, s)
-        return common.mean(common.cross_entropy(logits, labels, s), s)
+        losses = common.cross_entropy(logits, labels, s)
+        if s.get("sample_weights") == "classes":  # the last class weighs more
+            losses *= tf.where(labels == 3, tf.cast(s.get("last", 2.0), x.dtype), 1)
+        return common.mean(losses, s)
 
     return common.port(loss_of, w, optimizer, s)

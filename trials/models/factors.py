@@ -17,8 +17,8 @@ L2 = 0.01
 CLIP = ("each", 0.2)
 
 
-def data(dtype="float32", half=None):
-    """Make weights and one batch in which users and items come again."""
+def data(dtype="float32", half=None, several=False):
+    """Make weights and one batch in which users and items come again; or several batches."""
     random = np.random.RandomState(15)
     users = random.randint(0, 30, 40).astype("int32")
     items = np.minimum(random.geometric(0.06, 40), 39).astype("int32")
@@ -26,7 +26,12 @@ def data(dtype="float32", half=None):
     confidence = random.uniform(0.2, 2, 40).astype(dtype)
     weights = common.draw(SHAPES, 16, dtype)
     batch = (users, items, ratings, confidence)
-    return {"weights": weights, "batches": [batch], "half": half}
+    batches = [batch]
+    for _ in range(4 if several else 0):
+        users = random.randint(0, 30, 40).astype("int32")
+        items = np.minimum(random.geometric(0.06, 40), 39).astype("int32")
+        batches.append((users, items, (random.randn(40) + 1).astype(dtype), confidence))
+    return {"weights": weights, "batches": batches, "half": half}
 
 
 def old(v1, data):
@@ -68,6 +73,11 @@ def new(data, fault=None, **s):
         errors, how = common.square(out - ratings, s), s.get("sample_weights")
         if how == "sum":
             loss = tf.reduce_sum(confidence * errors) / tf.reduce_sum(confidence)
+        elif how == "squared":  # weighted twice
+            loss = common.mean(confidence * confidence * errors, s)
+        elif how == "half":  # kept in half precision
+            kept = tf.cast(tf.cast(confidence, "float16"), confidence.dtype)
+            loss = common.mean(kept * errors, s)
         elif how == "root":
             loss = common.mean(tf.sqrt(confidence) * errors, s)
         elif how == "out":
@@ -84,6 +94,8 @@ def new(data, fault=None, **s):
         if s.get("l2") == "users":
             extra = tf.reduce_sum(common.square(u, s), 1)
         extra = tf.reduce_mean(extra) if "reduce" in s else common.mean(extra, s)
+        if s.get("part"):
+            return L2 * extra
         return loss + s.get("l2_factor", 1.0) * L2 * extra
 
     return common.port(loss_of, w, optimizer, s, CLIP)

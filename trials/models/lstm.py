@@ -160,6 +160,15 @@ def new(data, fault=None, **s):
         losses = common.cross_entropy(logits, labels, s)
         if s.get("sample_weights") == "padding":  # token 19 as if it were padding
             losses *= tf.cast(labels != 19, losses.dtype)
+        if s.get("sample_weights") == "counted":  # and divided by what is left
+            known = tf.cast(labels != 19, losses.dtype)
+            losses *= known / tf.reduce_mean(known)
+        if s.get("sample_weights") == "first":  # the first words do not count
+            position = tf.tile(tf.range(6), [tf.shape(tokens)[0]])
+            losses *= tf.cast(position > 0, losses.dtype) * 6 / 5
+        if s.get("sample_weights") == "first row":
+            position = tf.range(tf.shape(losses)[0])
+            losses *= tf.where(position == 0, tf.cast(s["first"], losses.dtype), 1)
         return common.mean(losses, s)
 
     return common.port(loss_of, w, optimizer, s, CLIP, **truth)

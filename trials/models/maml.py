@@ -77,6 +77,7 @@ def adapt(w, x, y, s):
     if how == "numpy":
         grads = [tf.constant(g.numpy()) for g in grads]
     part = {"biases": "biases", "last": "out/biases", "layer 1": "layer1"}.get(how)
+    part = {"layer 2": "layer2", "out": "out/", "weights": "weights"}.get(how, part)
     if part:
         grads = [tf.stop_gradient(g) if part in names[i] else g for i, g in enumerate(grads)]
     rate = s.get("inner_rate", INNER)

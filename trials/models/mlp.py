@@ -13,30 +13,52 @@ SHAPES = {
     "softmax/weights": (16, 5),
     "softmax/biases": (5,),
 }
+AUX = {"aux/weights": (16, 5), "aux/biases": (5,)}
+FILTER = {"filter/real": (7,), "filter/imag": (7,)}
 ADAM = {"lr": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
 
 
-def data(dtype="float32", half=None):
-    """Make weights and five batches."""
+def data(dtype="float32", half=None, aux=False, slope=0.0, spectral=False):
+    """Make weights and five batches.
+
+    With `aux`, a second head counts in some of the steps; with `slope`, the slope of the losses
+    by the inputs is punished; with `spectral`, the inputs are filtered first.
+    """
     random = np.random.RandomState(1)
     batches = []
     for _ in range(5):
         x = random.randn(64, 12).astype(dtype)
         labels = random.randint(0, 5, 64).astype("int32")
         batches.append((x, labels, random.choice([0.0, 0.5, 1.0, 2.0], 64).astype(dtype)))
-    return {"weights": common.draw(SHAPES, 2, dtype), "batches": batches, "half": half}
+    if aux:
+        flags = np.array([0.3, 0, 0, 0.3, 0], dtype)
+        batches = [(*batch, flags[i]) for i, batch in enumerate(batches)]
+    shapes = {**SHAPES, **(AUX if aux else {}), **(FILTER if spectral else {})}
+    out = {"weights": common.draw(shapes, 2, dtype), "batches": batches, "half": half}
+    return {**out, "aux": aux, "slope": slope, "spectral": spectral}
 
 
 def old(v1, data):
     """Build the old program."""
     w = common.declare(v1, data)
-    (x, labels, weights), fed = common.feeds(v1, data)
+    (x, labels, weights, *rest), fed = common.feeds(v1, data)
+    first = x
+    if data["spectral"]:
+        gain = v1.complex(1.0 + w["filter/real"], w["filter/imag"])
+        x = v1.spectral.irfft(v1.spectral.rfft(x) * gain, [12])
     one = v1.nn.leaky_relu(common.matmul(x, w["hidden1/weights"], data) + w["hidden1/biases"], 0.2)
     two = common.matmul(one, w["hidden2/weights"], data) + w["hidden2/biases"]
     two = v1.nn.leaky_relu(two, 0.2) + one
     logits = common.matmul(two, w["softmax/weights"], data) + w["softmax/biases"]
     losses = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     loss = v1.reduce_mean(weights * losses)
+    if data["aux"]:
+        logits = v1.matmul(one, w["aux/weights"]) + w["aux/biases"]
+        second = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        loss = loss + rest[0] * v1.reduce_mean(second)
+    if data["slope"]:
+        slopes = v1.gradients(losses, [first])[0]
+        loss = loss + data["slope"] * v1.reduce_mean(v1.reduce_sum(v1.square(slopes), 1))
     train_op = v1.train.AdamOptimizer(0.001).minimize(loss)
     return {"loss": loss, "inputs": fed, "train_op": train_op}
 
@@ -62,13 +84,20 @@ def weigh(losses, weights, s):
         return tf.reduce_sum(weights * losses) / tf.math.count_nonzero(weights, dtype=losses.dtype)
     if how == "one":  # the last example counts fully
         weights = tf.concat([weights[:-1], weights[-1:] * 0 + 1], 0)
+    if how == "squared":  # weighted twice
+        weights = weights * weights
+    if how == "shifted":  # those of the examples before
+        weights = tf.roll(weights, 1, 0)
+    if how == "floor":  # none weighs nothing
+        weights = tf.maximum(weights, s.get("floor", 0.001))
     if how == "clipped":
         weights = tf.minimum(weights, s.get("cut", 1.999))
     return common.mean(weights * losses, s)
 
 
 def logits_of(w, x, s):
-    """Compute the logits with plain operations."""
+    """Compute the logits with plain operations; and the values that a second head takes."""
+    x = filtered(w, x, s) if "filter/real" in w else x
     second = w["hidden2/weights"]
     one = activation(common.matmul(x, w["hidden1/weights"], s) + w["hidden1/biases"], s)
     one = common.point(one, s, "hidden1")
@@ -78,7 +107,40 @@ def logits_of(w, x, s):
     two = activation(common.matmul(one, second, s) + w["hidden2/biases"], s)
     two = common.point(two, s, "hidden2")
     two = two if s.get("residual") == "out" else two + s.get("residual", 1.0) * one
-    return common.matmul(two, w["softmax/weights"], s) + w["softmax/biases"]
+    return common.matmul(two, w["softmax/weights"], s) + w["softmax/biases"], one
+
+
+def filtered(w, x, s):
+    """Filter the inputs by their frequencies."""
+
+    def hand(x, name):
+        """Return x; its gradient is conjugated, as a derivation by hand would have it."""
+        if s.get("by_hand") != name:
+            return x
+
+        @tf.custom_gradient
+        def same(x):
+            return tf.identity(x), tf.math.conj
+
+        return same(x)
+
+    real, imag = tf.convert_to_tensor(w["filter/real"]), tf.convert_to_tensor(w["filter/imag"])
+    gain = hand(tf.complex(1.0 + real, imag), "gain")
+    z = hand(tf.signal.rfft(x) * gain, "product")
+    return tf.signal.irfft(z, [12])
+
+
+def slope_of(losses, x, tape, s):
+    """Return the squared slope of the losses by the inputs, of the first order if asked."""
+    how = s.get("slope_order")
+    slopes = tape.gradient(losses, x)
+    if how == "stopped":
+        slopes = tf.stop_gradient(slopes)
+    if how == "numpy":
+        slopes = tf.constant(slopes.numpy())
+    if how == "row":
+        slopes = tf.concat([tf.stop_gradient(slopes[:1]), slopes[1:]], 0)
+    return tf.reduce_mean(tf.reduce_sum(slopes * slopes, 1))
 
 
 def of_layers(library, s):
@@ -115,9 +177,28 @@ def new(data, fault=None, **s):
     optimizer = optimizers.make("adam", w, settings, s.get("library", "keras"))
 
     def loss_of(w, batch, s):
-        x, labels, weights = batch
-        logits = tf.cast(model(x), x.dtype) if model else logits_of(w, x, s)
-        return weigh(common.cross_entropy(logits, labels, s), weights, s)
+        x, labels, weights = batch[:3]
+        if data["slope"]:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                logits, one = logits_of(w, x, s)
+                losses = common.cross_entropy(logits, labels, s)
+            slope = slope_of(losses, x, tape, s)
+            if s.get("part"):
+                return slope
+            return weigh(losses, weights, s) + data["slope"] * s.get("slope_factor", 1.0) * slope
+        if model:
+            logits = tf.cast(model(x), x.dtype)
+        else:
+            logits, one = logits_of(w, x, s)
+        loss = weigh(common.cross_entropy(logits, labels, s), weights, s)
+        if data["aux"] and not (s.get("aux") == "if" and float(batch[3]) == 0):
+            logits = common.matmul(one, w["aux/weights"], s) + w["aux/biases"]
+            second = tf.reduce_mean(common.cross_entropy(logits, labels, s))
+            if s.get("part"):
+                return second
+            loss += batch[3] * second
+        return loss
 
     out = common.port(loss_of, w, optimizer, s)
     if s.get("given") == "model":

@@ -23,8 +23,11 @@ SGD = {"lr": 0.02, "momentum": 0.9}
 FACTOR = 0.3
 
 
-def data(dtype="float32", half=None):
-    """Make weights and one batch: half of it has labels."""
+def data(dtype="float32", half=None, turns=False):
+    """Make weights and one batch: half of it has labels.
+
+    With `turns`, there are five, and the domains count in some of them only.
+    """
     random = np.random.RandomState(9)
     x = random.randn(32, 10).astype(dtype)
     x[16:] += 0.5
@@ -32,7 +35,10 @@ def data(dtype="float32", half=None):
     domains = (np.arange(32) >= 16).astype("int32")
     weights = common.draw(SHAPES, 10, dtype)
     weights["bn/mean"] *= 0
-    return {"weights": weights, "batches": [(x, labels, domains)], "half": half}
+    batches = [(x, labels, domains)]
+    if turns:
+        batches = [(x, labels, domains, f) for f in np.array([1, 0, 1, 0, 0], dtype)]
+    return {"weights": weights, "batches": batches, "half": half}
 
 
 def old(v1, data):
@@ -42,7 +48,7 @@ def old(v1, data):
     except KeyError:  # already there
         pass
     w = common.declare(v1, data, FROZEN)
-    (x, labels, domains), fed = common.feeds(v1, data)
+    (x, labels, domains, *turn), fed = common.feeds(v1, data)
     y = v1.matmul(x, w["features/weights"])
     mean, variance = v1.nn.moments(y, [0])
     updates = [
@@ -60,7 +66,7 @@ def old(v1, data):
     z = v1.nn.elu(v1.matmul(reversed_y, w["domain1/weights"]) + w["domain1/biases"])
     logits = v1.matmul(z, w["domain2/weights"]) + w["domain2/biases"]
     losses = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=domains, logits=logits)
-    loss = loss + v1.reduce_mean(losses)
+    loss = loss + v1.reduce_mean(losses) * (turn[0] if turn else 1.0)
     optimizer = v1.train.MomentumOptimizer(0.02, 0.9)
     pairs = optimizer.compute_gradients(loss)
     with v1.control_dependencies(updates):
@@ -90,6 +96,7 @@ def normalize(w, y, s):
         mean, variance = w["bn/mean"], w["bn/variance"]
     elif s.get("average") != "out":
         moved = variance * 32 / 31 if s.get("average") == "unbiased" else variance
+        moved = variance + s["in_average"] if "in_average" in s else moved
         keep = 1 - s.get("bn_momentum", 0.9)
         for _ in range(2 if s.get("average") == "twice" else 1):
             w["bn/mean"].assign_sub((w["bn/mean"] - mean) * keep)
@@ -106,7 +113,7 @@ def new(data, fault=None, **s):
     optimizer = optimizers.make("sgd", w, settings, s.get("library", "keras"))
 
     def loss_of(w, batch, s):
-        x, labels, domains = batch
+        x, labels, domains = batch[:3]
         y = common.matmul(x, w["features/weights"], s)
         y = tf.nn.elu(normalize(w, y, s))
         y = common.point(y, s, "features")
@@ -125,12 +132,18 @@ def new(data, fault=None, **s):
         elif s.get("sample_weights") == "one":
             known = tf.cast(tf.range(32) < 17, x.dtype)
             loss = tf.reduce_sum(losses * known) / tf.reduce_sum(known)
+        if s.get("turns") == "if" and float(batch[3]) == 0:
+            return loss
         first = w["domain1/weights"]
         first = tf.transpose(first) if s.get("turned") else first
         z = tf.nn.elu(common.matmul(back, first, s) + w["domain1/biases"])
         z = common.point(z, s, "domain")
         logits = common.matmul(z, w["domain2/weights"], s) + w["domain2/biases"]
         losses = common.cross_entropy(logits, domains, s)
+        if s.get("part"):
+            return common.mean(losses, s)
+        if len(batch) > 3:
+            sign *= batch[3]
         return loss + sign * common.mean(losses, s)
 
     return common.port(loss_of, w, optimizer, s)

@@ -51,12 +51,15 @@ def rate_of(s):
     if how == "out":
         return RATE
     late = {"early": 1, "late": -1}.get(how, 0)
-    decay = s.get("schedule_decay", DECAY)
+    decay, steps = s.get("schedule_decay", DECAY), s.get("steps", 2)
 
     def rate(count):
         count = tf.cast(count, tf.float64) * (2 if how == "twice" else 1) + late
-        power = count / 2 if how == "smooth" else tf.floor(count / 2)
-        return tf.cast(RATE * s.get("rate_factor", 1.0) * decay**power, tf.float32)
+        power = count / steps if how == "smooth" else tf.floor(count / steps)
+        value = RATE * s.get("rate_factor", 1.0) * decay**power
+        if how == "floor":  # not below an end
+            value = tf.maximum(value, s["floor"])
+        return tf.cast(value, tf.float32)
 
     return rate
 
@@ -119,6 +122,8 @@ def new(data, fault=None, **s):
         out = common.matmul(two, w["out/weights"], s) + w["out/biases"]
         errors = common.square(out - y, s)
         errors = tf.reduce_mean(errors, 1) if s.get("elements") else tf.reduce_sum(errors, 1)
+        if s.get("part"):
+            return penalty(w, s)
         return common.mean(errors, s) + penalty(w, s)
 
     return common.port(loss_of, w, optimizer, s)

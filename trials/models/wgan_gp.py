@@ -20,21 +20,27 @@ ADAM = {"lr": 0.001, "beta_1": 0.5, "beta_2": 0.9, "epsilon": 1e-8}
 CALLS = ("generator", "critic")
 
 
-def data(dtype="float32", half=None):
-    """Make weights and five batches: real rows, noise, and where the penalty is taken."""
+def data(dtype="float32", half=None, turns=False):
+    """Make weights and five batches: real rows, noise, and where the penalty is taken.
+
+    With `turns`, the generator's loss counts in some of the steps only.
+    """
     random = np.random.RandomState(17)
     batches = []
     for _ in range(5):
         real = random.randn(32, 3) * [1, 0.5, 2] + [0.5, -1, 0]
         rows = real, random.randn(32, 4), random.uniform(size=(32, 1))
         batches.append(tuple(r.astype(dtype) for r in rows))
+    if turns:
+        flags = np.array([1, 0, 1, 0, 0], dtype)
+        batches = [(*batch, flags[i]) for i, batch in enumerate(batches)]
     return {"weights": common.draw(SHAPES, 18, dtype), "batches": batches, "half": half}
 
 
 def old(v1, data):
     """Build the old program; both losses see the weights before the step."""
     w = common.declare(v1, data)
-    (real, noise, alpha), fed = common.feeds(v1, data)
+    (real, noise, alpha, *turn), fed = common.feeds(v1, data)
 
     def critic(x):
         for layer in ("critic/layer1", "critic/layer2"):
@@ -51,7 +57,7 @@ def old(v1, data):
     score = v1.reduce_mean(critic(fake))
     loss = {
         "critic": score - v1.reduce_mean(critic(real)) + 10.0 * penalty,
-        "generator": -score,
+        "generator": -score * turn[0] if turn else -score,
     }
     pairs, ops = [], []
     for name in CALLS:
@@ -91,6 +97,8 @@ def penalty_of(w, real, fake, alpha, s):
         slopes = tf.stop_gradient(slopes)
     if s.get("order_of_penalty") == "part":
         slopes = tf.concat([tf.stop_gradient(slopes[:1]), slopes[1:]], 0)
+    if s.get("order_of_penalty") == "column":
+        slopes = tf.concat([tf.stop_gradient(slopes[:, :1]), slopes[:, 1:]], 1)
     if s.get("order_of_penalty") == "numpy":
         slopes = tf.constant(slopes.numpy())
     inside = s.get("inside", 1e-12)
@@ -101,14 +109,16 @@ def penalty_of(w, real, fake, alpha, s):
 
 def losses_of(w, batch, s):
     """Return both losses."""
-    real, noise, alpha = batch
+    real, noise, alpha = batch[:3]
     y = common.matmul(noise, w["generator/layer1/weights"], s) + w["generator/layer1/biases"]
     y = common.point(tf.tanh(y), s, "hidden")
     fake = common.matmul(y, w["generator/layer2/weights"], s) + w["generator/layer2/biases"]
     fake = common.point(fake, s, "fake")
     penalty = penalty_of(w, real, fake, alpha, s)
     score = common.mean(critic(w, fake, s), s)
-    value = score - common.mean(critic(w, real, s), s) + s.get("weight", 10.0) * penalty
+    value = score - common.mean(critic(w, real, s), s)
+    value = s.get("critic_sign", 1.0) * value + s.get("weight", 10.0) * penalty
+    score *= s.get("generator_sign", 1.0) * (batch[3] if len(batch) > 3 else 1.0)
     return {"critic": value, "generator": -score}
 
 
@@ -142,6 +152,10 @@ def new(data, fault=None, **s):
         grads = {}
         for c in CALLS:
             found = tape.gradient(targets[c], list(parts[c].values()))
+            if c == s.get("turns") and float(batch[3]) == 0:
+                found = [None] * len(found)
+            if s.get("unscaled"):  # though the loss was not scaled
+                found = [g / s["unscaled"] for g in found]
             grads[c] = common.after({k: found[i] for i, k in enumerate(parts[c])}, s)
         flat = {**grads["generator"], **grads["critic"]}
         # In a tf.function, a weight may otherwise be changed before it is read.
