@@ -107,20 +107,14 @@ def mean(x, s):
     """Take the mean over the batch, or what the port takes for it."""
     n = tf.cast(tf.shape(x)[0], x.dtype)
     how = s.get("reduce")
-    if how == "sum":
-        return tf.reduce_sum(x)
-    if how == "one-less":
-        return tf.reduce_sum(x) / (n - 1)
+    by = {"sum": 1, "one-less": n - 1, "rows": s.get("rows_of"), "padded": n + s.get("padded", 0)}
+    by["last-batch"] = 48  # the length of an epoch's last batch
+    if how in by:
+        return tf.reduce_sum(x) / by[how]
     if how == "drop-last":
         return tf.reduce_mean(x[:-1])
-    if how == "last-batch":  # the length of an epoch's last batch
-        return tf.reduce_sum(x) / 48
     if how == "twice":  # a mean already, divided by the batch again
         return tf.reduce_mean(x) / n
-    if how == "padded":
-        return tf.reduce_sum(x) / (n + s.get("padded", 0.01))
-    if how == "rows":  # tokens summed, divided by the rows
-        return tf.reduce_sum(x) / s["rows_of"]
     if s.get("targets") == "examples":  # not reduced: the tape sums
         return x
     if s.get("rewrite"):
@@ -244,6 +238,8 @@ def update(optimizer, grads, w, s):
     if s.get("zeros"):
         pairs = [(tf.zeros_like(v) if g is None else g, v) for g, v in pairs]
     pairs = [(g, v) for g, v in pairs if g is not None]
+    if not pairs:
+        return
     if "inside" in s:  # what the optimizer does to the gradients first
         pairs = [(tf.convert_to_tensor(g) * tf.cast(s["inside"], g.dtype), v) for g, v in pairs]
     if s.get("apply") == "method":

@@ -1,9 +1,10 @@
 """Measure the faults, and check that correct ports do what the old programs do.
 
 Run `python -m trials.measure` for a report, `--write` to put the sizes into faults.json,
-`--list=4` to take faults4.json and ports4.json. In the lists, `switches` are arguments of a model's `new`, and `data`, where given, of its `data`; `also`
-names other causes that would have the same effect. How the weights of a port correspond to the
-old ones lies in `step.truth`: it is for this script, and not for what is tried.
+`--list=4` to take faults4.json and ports4.json. In the lists, `switches` are arguments of a
+model's `new`, and `data`, where given, of its `data`; `also` names other causes that would have
+the same effect. How the weights of a port correspond to the old ones lies in `step.truth`: it is
+for this script, and not for what is tried.
 """
 
 import importlib

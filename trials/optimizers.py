@@ -45,7 +45,8 @@ class Hand:
             change = tf.cast(rate, dtype) * self.direction(gradient, variable, count)
             if decay and self.s.get("decoupled"):
                 change += tf.cast(decay * (1 if self.s.get("unrated") else rate), dtype) * value
-            if any(part in self.names[id(variable)] for part in self.s.get("lazy", ())):  # rows without a gradient stay, and their averages
+            lazy = self.s.get("lazy", ())  # rows without a gradient stay, and their averages
+            if any(part in self.names[id(variable)] for part in lazy):
                 self.keep(gradient, variable, change)
                 continue
             variable.assign_sub(change)

@@ -74,7 +74,7 @@ def new(data, fault=None, **s):
         z = conjugated(z * conjugated(tf.complex(1.0 + real, imag), "mask"), "masked")
         z = common.point(z, s, "masked")
         z = conjugated(tf.signal.fft(z), "fft") / s.get("norm", 4.0)
-        out = common.matmul(z, w["bank2"], s)
+        out = conjugated(common.matmul(z, w["bank2"], s), "out")
         error = out - y
         if s.get("rewrite"):
             errors = common.square(tf.math.real(error), s) + common.square(tf.math.imag(error), s)
