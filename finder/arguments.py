@@ -65,6 +65,12 @@ def called_at(code, site, rule, certain=True, skip=0):
     return Asked(site, rule, start, name, end, given, certain)
 
 
+def has_effect(node):
+    """Tell whether an expression may do more than have a value: then it cannot be left out."""
+    kinds = ("Call", "Await", "NamedExpr", "Yield", "YieldFrom")
+    return any(type(one).__name__ in kinds for one in ast.walk(node or ast.Pass()))
+
+
 def bare_spans(node):
     """Return the arguments of a call without their places, where the text was not understood."""
     names = ["*" if isinstance(one, ast.Starred) else "" for one in node.args]

@@ -3,6 +3,7 @@
 import re
 from collections import namedtuple
 
+from .arguments import has_effect
 from .patch import patched_call
 from .reading import Edit
 from .replacement import notes_on_call, notes_on_replacement, replacement
@@ -88,12 +89,12 @@ def edits(code, asked):
     """Yield what `--fix` changes of a call."""
     text, rule = code.source.text, asked.rule
     eaten = -1  # where a drop ended that took the comma behind it
-    for name, (_, _, span) in asked.given.items():
+    for name, (_, passed, span) in asked.given.items():
         if not span or span.start is None or span.name != name:
             continue
         if name in rule.rename and rule.rename[name] not in asked.given:
             yield Edit(span.first, span.first + len(name), rule.rename[name])
-        elif name in rule.drop and span.comma is not None:
+        elif name in rule.drop and span.comma is not None and not has_effect(passed):
             if span.comma < eaten or text[span.comma + 1 : span.first].strip():  # a comment stays
                 eaten = re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, span.end).end()
                 yield Edit(span.first, eaten, "")

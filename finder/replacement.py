@@ -4,6 +4,7 @@ import ast
 import re
 from collections import namedtuple
 
+from .arguments import has_effect
 from .tapes import is_one_tensor
 
 
@@ -18,7 +19,9 @@ def replacement(code, asked):
     """
     wanted, known, given = asked.rule.code, asked.rule.arguments, asked.given
     left = [name for name in given if "{" + name not in wanted and name != "tape"]
-    if any(name not in known or known[name].silent for name in left):
+    if any(
+        name not in known or known[name].silent or has_effect(given[name].node) for name in left
+    ):
         return ""
     texts = {name: expression(code, asked, name) for name in given}
     texts["receiver"] = receiver(code, asked)
@@ -53,11 +56,16 @@ def is_none(node):
 def expression(code, asked, name):
     """Return an argument's text; what is a function there is called, as a tape needs."""
     text, node, _ = asked.given[name]
-    refused = any(is_none(one) for one in getattr(node, "elts", ()))
+    parts = getattr(node, "elts", ())
+    # A tape takes a list in a list for several vectors, and one vector of numbers is that.
+    nested = name == "grad_ys" and any(isinstance(one, (ast.List, ast.Tuple)) for one in parts)
+    refused = nested or any(is_none(one) for one in parts)
     if text == "…" or refused or code.asks(node, asked.site.scope):
         return ""
     if name not in ("loss", "var_list"):
         return text
+    if name == "var_list" and node is not None and is_one_tensor(code, node, asked.site.scope):
+        return f"[{text}]"
     if isinstance(node, ast.Lambda):
         return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
     keras = asked.rule.of == "keras optimizer" and name == "loss" and "tape" not in asked.given

@@ -7,6 +7,8 @@ from .arguments import called_at, named_at
 from .names import Spot, index_of, last_name
 from .rules import RULE
 
+TAPE = re.compile(r"(?:tf|horovod)\.(?:\w+\.)*\w*GradientTape\(\)$")
+LOOKING = {"print", "len", "isinstance", "type", "hasattr", "id", "info", "debug"}
 SINGLE = re.compile(
     r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
 )
@@ -15,7 +17,7 @@ SINGLE = re.compile(
 def is_tape(code, node, scope):
     """Tell whether an expression is a tape for certain."""
     found = code.names.meanings(node, scope)
-    return bool(found) and all(re.search(r"\b\w*GradientTape\(\)$", one.path) for one in found)
+    return bool(found) and all(TAPE.match(one.path) for one in found)
 
 
 def is_one_tensor(code, node, scope):
@@ -75,7 +77,7 @@ def in_statement(code, site, statement, tape, used):
                 yield named_at(code, placed_in(site, call, statement), RULE["watch after use"])
             return
     nodes = list(ast.walk(statement))
-    used |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    used |= computed_from(statement)
     if isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)):
         for one in nodes:
             func = getattr(one, "func", None)
@@ -84,6 +86,24 @@ def in_statement(code, site, statement, tape, used):
                 if asked not in ("gradient", "jacobian", "batch_jacobian"):
                     place = placed_in(site, one, statement)
                     yield named_at(code, place, RULE["numpy under the tape"], False)
+
+
+def computed_from(node):
+    """Return the names whose values are computed with: what is only looked at has no gradient."""
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    looked_at = (
+        isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Attribute) and node.attr in ("shape", "dtype", "name", "ndim"))
+        or (isinstance(node, ast.Call) and last_name(node.func) in LOOKING)
+    )
+    parts = () if looked_at else ast.iter_child_nodes(node)
+    return set().union(*(computed_from(one) for one in parts if one is not asked_by(node)))
+
+
+def asked_by(node):
+    """Return the condition of a branch or loop, or None."""
+    return node.test if isinstance(node, (ast.If, ast.While)) else None
 
 
 def placed_in(site, node, statement):

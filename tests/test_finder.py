@@ -228,6 +228,32 @@ def test_what_another_tape_watches_is_not_yet_used():
     assert (found["line"], found["rule"]) == (6, "watch after use")
 
 
+@pytest.mark.parametrize(
+    ("before", "trap"),
+    [
+        ("assert x is not None", False),
+        ("print(x.shape, len(x))", False),
+        ("if x.dtype == tf.float16:\n        pass", False),
+        ("n = len(x) + x.shape[0]", False),
+        ("y = x * x", True),
+        ("if n:\n        y = f(x)", True),
+    ],
+)
+def test_watch_after_use_is_after_a_computation(before, trap):
+    """Who looks at a tensor before it is watched loses nothing."""
+    text = f"import tensorflow as tf\nwith tf.GradientTape() as t:\n    {before}\n    t.watch(x)\n"
+    assert [one["rule"] for one in find(text)] == ["watch after use"] * trap
+
+
+def test_tape_of_somebody_else_is_not_certain():
+    """A class of that name need not take what TensorFlow's takes."""
+    text = "with GradientTape() as {0}:\n    pass\n{0}.gradient(ys=y, xs=x, name='n')\n"
+    ours, theirs = "from tensorflow import GradientTape\n", "from mine import GradientTape\n"
+    assert find(ours + text.format("t"))[0]["certainty"] == "certain"
+    assert find(theirs + text.format("tape"))[0]["certainty"] == "likely"
+    assert not find(theirs + text.format("t"))
+
+
 def test_class_may_come_from_a_call():
     """A base that is called, such as a mixin of an object, costs nothing else."""
     code = "import tensorflow as tf\nclass A: pass\nclass B(A()): pass\n"
@@ -251,6 +277,15 @@ def test_class_may_come_from_a_call():
             "self.opt.minimize(lambda: f(x, 1), global_step=s, var_list=v)",
             "self.opt.apply_gradients(zip(tape.gradient(f(x, 1), v), v))",
         ),
+        ("opt.compute_gradients(y, w)", "list(zip(tape.gradient(y, w), w))"),
+        (
+            "w = tf.Variable(1.0)\ntf.train.Optimizer().compute_gradients(y, w)",
+            "list(zip(tape.gradient(y, [w]), [w]))",
+        ),
+        ("tf.gradients(y, x, grad_ys=[[1.0, 2.0]])", ""),
+        ("tf.gradients([y, z], x, grad_ys=[v, None])", ""),
+        ("tf.gradients(y, x, name=next(names))", ""),
+        ("tf.gradients(y, x, gate_gradients=(n := 5))", ""),
         ("tf.gradients(*both)", ""),
         ("tf.gradients(y, x, stop_gradients=x)", ""),
         ("tf.gradients(tf.gradients(y, x)[0], x)", ""),

@@ -106,6 +106,7 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
         "g = tape.gradient(ys=y, xs=x, grad_ys=v,  # weights\r\n    name='g')\r\n"
         "h = other_tape.gradient(y, x, grad_ys=v)\r\n"
         "i = tape.gradient(y, x, stop_gradients=x)\r\n"
+        "j = tape.gradient(y, x, name=next(n))\r\n"
     )
     file = tmp_path / "a.py"
     file.write_bytes(old.encode("latin-1"))
@@ -118,6 +119,7 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     got = file.read_bytes().decode("latin-1")
     assert "target=y, sources=x, output_gradients=v" in got and "# weights" in got
     assert "other_tape.gradient(y, x, grad_ys=v)" in got and "stop_gradients=x" in got
+    assert "name=next(n)" in got  # it counts
     assert got.count("\r\n") == got.count("\n")
 
 
