@@ -185,8 +185,10 @@ def best_fit(sample, steps, enough, only=""):
         every = itertools.product(*constants.values())
         fits = (fitted(rule._replace(**dict(zip(constants, one))), sample, steps) for one in every)
         best = min(fits, key=rest_of)
-        if best.rest > 1e-6:
-            best = refined(best, sample, steps, list(constants))
+        while best.rest > 1e-6:  # where one has moved, another may
+            rest, best = best.rest, refined(best, sample, steps, list(constants))
+            if best.rest > 0.7 * rest:
+                break
         for name in constants:  # what nothing depends on is as it mostly is
             usual = fitted(best.rule._replace(**{name: getattr(rule, name)}), sample, steps)
             best = usual if usual.rest <= 1.2 * best.rest + 1e-7 else best

@@ -78,8 +78,8 @@ def other_rule(case):
     kernels = np.isin(sample.which, [k for k in chosen if len(old.trained[k].shape) > 1])
     was, fewer = fit_beside_decay(sample, before, kernels, close)
     after = [a + f - b for a, f, b in zip(after, fewer, before)]
-    factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, fewer)))
-    factors, one_factor = np.real(factors), max(rests) <= enough
+    factors, rests = factors_of(after, fewer)
+    one_factor = max(rests) <= enough
     if was.rest > max(close, min(0.2 * apart, 5e-3)):
         # Of a rule that is not known, a factor near 1 may be another constant's.
         sure = one_factor and abs(np.mean(factors) - 1) > UNKNOWN
@@ -88,6 +88,13 @@ def other_rule(case):
     if decay:
         return decay
     return constant_or_rate(case, was, sample, (after, fewer), (enough, close), one_factor)
+
+
+def factors_of(after, before):
+    """Return by what each step is multiplied, and what that leaves; without steps of zero."""
+    moved = [(a, b) for a, b in zip(after, before) if np.any(a) or np.any(b)]
+    factors, rests = zip(*(factor_between([a], [b]) for a, b in moved))
+    return np.real(factors), rests
 
 
 def fit_beside_decay(sample, steps, kernels, close):
@@ -109,8 +116,7 @@ def fit_beside_decay(sample, steps, kernels, close):
 def constant_or_rate(case, was, sample, steps, limits, one_factor):
     """Tell a constant of a rule from its rate, and both from another rule."""
     (after, before), (enough, close) = steps, limits
-    factors, rests = zip(*(factor_between([a], [b]) for a, b in zip(after, before)))
-    factors = np.real(factors)
+    factors, rests = factors_of(after, before)
     unchanged = fitted(was.rule, sample, after, was.rates)
     clips = () if case.old.about["changed"] else CLIPS  # then these are what the optimizer gets
     found = single_changes(was, sample, after, clips)
@@ -321,6 +327,8 @@ def waiting_step(case):
 
 def added_decay(case, new, old, sample):
     """Each step takes a share of some weights off."""
+    moving = [t for t, (a, b) in enumerate(zip(new, old)) if np.any(a) or np.any(b)]
+    new, old, weights = ([side[t] for t in moving] for side in (new, old, sample.weights))
     gaps, limit = [a - b for a, b in zip(new, old)], case.tolerance["step"].max(0)
     moved = [
         k
@@ -333,9 +341,7 @@ def added_decay(case, new, old, sample):
     some = np.isin(sample.which, moved)
     if not moved:
         return None
-    shares, rests = zip(
-        *(factor_between([gap[some]], [w[some]]) for gap, w in zip(gaps, sample.weights))
-    )
+    shares, rests = zip(*(factor_between([gap[some]], [w[some]]) for gap, w in zip(gaps, weights)))
     noise = [norm_of(b[some]) / (norm_of(gap[some]) or 1) for gap, b in zip(gaps, old)]
     noise = max(limit[k] for k in moved) * max(noise)
     if max(rests) > min(0.05 + noise, 0.3) or min(shares) < 0 < max(shares):

@@ -181,6 +181,19 @@ variables = [*actor, critic, *actor2, critic2]
         traps={"sign": [("output_gradients=-action_gradient", "output_gradients=action_gradient")]},
     ),
     Program(
+        "cases/bert-optimizer/graph",
+        "loss=loss, inputs={}, train_op=train_op, gradients=list(zip(grads, weights))",
+        "rows = []",
+        "step, variables = train_step, weights",
+        (
+            (
+                "return loss, tf.linalg.global_norm(grads), size",
+                "return loss, tf.clip_by_global_norm(grads, 0.5)[0]",
+            ),
+        ),
+        traps={"weight-decay": [("if any(n in k for n in EXCLUDED)", "if not k")]},
+    ),
+    Program(
         "cases/trpo/graph",
         "loss=surrogate[0], inputs={}, train_op=None, variables=pi, steps=1",
         "def fisher",
