@@ -28,7 +28,7 @@ HEAD = "cause put in", "faults", "found", "named", "another named"
 def recorded(one, folder):
     """Record the old program of a fault or port, and return its model, the file and the data."""
     module = importlib.import_module(f"trials.models.{one['model']}")
-    asked = one["switches"].get("data", {})
+    asked = one.get("data", {})
     path = Path(folder) / f"{one['model']}-{'-'.join(map(str, sorted(asked.items())))}.npz"
     data = module.data(**asked)
     if not path.exists():
@@ -43,8 +43,7 @@ def recorded(one, folder):
 def report_on(one, folder):
     """Return the prover's report on a fault or port of the lists."""
     module, path, data = recorded(one, folder)
-    switches = {name: value for name, value in one["switches"].items() if name != "data"}
-    return compare(path, **module.new(data, **switches))
+    return compare(path, **module.new(data, **one["switches"]))
 
 
 def outcome_of(one, folder):
