@@ -62,4 +62,5 @@ def common_factor(new, old):
     pairs = [(a, b) for a, b in zip(new, old) if np.size(a) > 3 and a is not None and np.any(b)]
     fits = [factor_between([a], [b]) for a, b in pairs if b is not None]
     alone = [float(np.real(factor)) for factor, rest in fits if rest < 1e-6]
-    return alone[0] if alone and np.ptp(alone) < 1e-5 * abs(alone[0]) else 1.0
+    same = alone and np.ptp(alone) < 1e-5 * abs(alone[0])
+    return alone[0] if same and abs(alone[0] - 1) > 1e-5 else 1.0

@@ -4,7 +4,7 @@ import itertools
 
 from .arrays import np
 from .differences import common_factor, factor_between, norm_of, relative_difference, wide
-from .loss_causes import added_weights, named_factor
+from .loss_causes import added_weights, equal_axes, named_factor
 from .passes import moves
 from .reasons import listed_names, reason
 
@@ -82,9 +82,10 @@ def other_places_of_gradients(case):
             name = f"The {what} of {names[a]} and {names[b]}"
             return reason("exchanged", "each is the other to rounding", "certain", name=name)
     for k in bad:
-        if np.ndim(old[k]) == 2 and np.any(old[k]) and equal(new[k], old[k].T, k):
-            name = f"The {what[:-1]} of {names[k]}"
-            return reason("transposed", "turned, it is the old one", "certain", name=name)
+        for axes in equal_axes(np.shape(old[k])):
+            if np.any(old[k]) and equal(new[k], np.swapaxes(old[k], *axes), k):
+                name = f"The {what[:-1]} of {names[k]}"
+                return reason("transposed", "turned, it is the old one", "certain", name=name)
     return None
 
 
@@ -136,7 +137,12 @@ def clipped_sum(case):
     if any(new[k] is None or not some for k, some in zip(bad, terms)):
         return False
     sums, own = [sum(map(wide, some)) for some in terms], [old.gradients[k] for k in bad]
-    if any(one is None for one in own) or factor_between(sums, own)[1] < 0.05:
+    if any(one is None for one in own):
+        return False
+    gap = np.hypot.reduce([norm_of(new[k] - one) for k, one in zip(bad, sums)])
+    if gap < SAME_TERM * np.hypot.reduce([norm_of(one) for one in own]):
+        return True
+    if factor_between(sums, own)[1] < 0.05:
         return False  # that is what it was before
     return factor_between([new[k] for k in bad], sums)[1] < 1e-3
 
@@ -146,21 +152,22 @@ def repeated_rows(case):
     new, old = sides_of(case)
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
+    inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
+    used = [inputs if rows is None else [rows] for rows in step.rows]
     if case.kind == "gradient":
         common = common_factor(new, old)  # of what is clipped
-        new = [None if one is None else one / common for one in new]
+        factors = [single_rows(*one) or common for one in zip(new, old, used)]
+        new = [None if one is None else one / factor for one, factor in zip(new, factors)]
         bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
     for k in bad:
         if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
             return None
-        numbers = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
-        numbers = numbers if step.rows[k] is None else [step.rows[k]]
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
         limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
         differ = set(np.flatnonzero(gap > limit))
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
-        counted = [np.unique(rows, return_counts=True) for rows in numbers]
+        counted = [np.unique(rows, return_counts=True) for rows in used[k]]
         # A row that is used once, and does not differ, tells them apart.
         if not any(
             differ and differ <= set(some[count > 1]) and np.any(count == 1)
@@ -171,6 +178,20 @@ def repeated_rows(case):
         return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
+
+
+def single_rows(new, old, used):
+    """Return the factor that all rows share which are used once, as clipping makes it; or None."""
+    if new is None or old is None or np.shape(new) != np.shape(old):
+        return None
+    for rows in used:
+        some, count = np.unique(rows, return_counts=True)
+        single = some[(count == 1) & (some < len(old))] if np.ndim(old) else []
+        if len(single) > 2 and np.any(old[single]):
+            factor, rest = factor_between([new[single]], [old[single]])
+            if rest < EXACT and factor > 0:
+                return float(np.real(factor))
+    return None
 
 
 def table_of_factors(case, bad):
@@ -212,6 +233,13 @@ def gradient_factors(case):
     ]
     rest = [k for k in sure if k not in bad]
     near = 2e-3 * np.abs(table).mean()
+    if not rest and np.ptp(table, 1).min() > near and case.old.about["changed"]:
+        # All are clipped together: what each is multiplied by, beside that, stays the same.
+        table = table / np.median(table, 1, keepdims=True)
+        rest = [k for n, k in enumerate(bad) if np.abs(table[:, n] - 1).max() < near]
+        table, bad = table[:, ~np.isin(bad, rest)], bad[~np.isin(bad, rest)]
+        if not rest:
+            return None
     if not rest and np.all(np.ptp(table, 1) <= near):
         how = clipped_side(case, table.mean(1))
         if how:
@@ -278,7 +306,8 @@ def steady_norm(case):
     alike = np.ptp(factors) < 1e-2 * factors[0]
     still = [np.ptp(one, 0) < 1e-5 * one[0] for one in both_sides]
     whole = [np.sqrt(np.sum(one**2, 1)) for one in both_sides]
-    if np.any(still[0] & still[1] & (abs(both_sides[0][0] / both_sides[1][0] - 1) < 1e-5)) or (
+    more = np.array([np.size(case.old.steps[0].gradients[k]) > 1 for k in places])
+    if np.any(more & still[0] & still[1] & (abs(factors - 1) < 1e-5)) or (
         max(np.ptp(one) / one[0] for one in whole) < 1e-5
         and abs(whole[0][0] / whole[1][0] - 1) < 1e-5
     ):
@@ -291,10 +320,11 @@ def steady_norm(case):
         ("new", case.new, case.old),
         ("old", case.old, case.new),
     ):
-        top, free = table(side, largest).max(1), table(other, largest).max(1)
-        first = [wide(side.steps[steps[0]].gradients[k]) for k in places]
-        equal = sum(np.sum(np.abs(np.abs(one) - top[0]) < EXACT * top[0]) for one in first)
-        if np.ptp(top) < EXACT * top[0] and np.ptp(free) > 1e-3 * free[0] and equal > 1:
+        tops, free = table(side, largest), table(other, largest)
+        top, first = tops.max(1), [wide(side.steps[steps[0]].gradients[k]) for k in places]
+        equal = [np.sum(np.abs(np.abs(one) - top[0]) < EXACT * top[0]) for one in first]
+        varies = np.ptp(free, 0) > 1e-3 * free[0]
+        if np.ptp(top) < EXACT * top[0] and sum(n for n, some in zip(equal, varies) if some) > 1:
             evidence = f"the largest element is {top[0]:.6g} in each of {len(steps)} steps"
             return reason("clipping", evidence, how=f"by value on the {label} side")
         norms, free = table(side, norm_of) ** 2, table(other, norm_of) ** 2
@@ -312,6 +342,25 @@ def steady_norm(case):
                 evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
                 return reason("clipping", evidence, how=f"by a norm on the {label} side")
     return None
+
+
+def part_again(case):
+    """The loss is the same, and some gradients are a multiple: a part of it is a target, too."""
+    if case.kind != "gradient" or case.old.about["changed"]:
+        return None  # what is clipped has a factor anyway
+    new, old = case.new.steps[case.t].gradients, case.old.steps[case.t].gradients
+    bad = np.flatnonzero(case.wrong["gradient"][case.t])
+    if any(new[k] is None or old[k] is None for k in bad):
+        return None
+    fits = [factor_between([new[k]], [old[k]]) for k in bad]
+    alone = [float(np.real(factor)) for factor, rest in fits if rest < EXACT]
+    mixed = [rest for _, rest in fits if rest > 1e-2]
+    if len(alone) < 2 or not mixed or np.ptp(alone) > 1e-5 or alone[0] < 1 + 1e-5:
+        return None
+    names = [case.old.trained[k].name for k, (_, rest) in zip(bad, fits) if rest < EXACT]
+    what = f"the loss and {alone[0] - 1:.4g} times a part of it, through {listed_names(names)}"
+    evidence = f"these gradients are {alone[0]:.5g} times the old ones, others have a part more"
+    return reason("sum-over-targets", evidence, "possible", what=what)
 
 
 def overridden_gradient(case):
@@ -401,6 +450,7 @@ GRADIENT = (
     gradient_factors,
     steady_norm,
     added_weights,
+    part_again,
     overridden_gradient,
     first_order,
     by_hand_conjugate,

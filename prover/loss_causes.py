@@ -61,10 +61,10 @@ def named_factor(case, ratios, what, sizes=None):
         return reason("batch-factor", evidence, said_as="one-less", number=less[0], what=what)
     number = round(whole)
     if number < 2 or abs(whole - number) > 1e-3 * number:
-        return weights_factor(case, ratios, what)
+        return weights_factor(case, ratios, what) or other_divisor(case, ratios, evidence)
     if number in sizes:
         return reason("batch-factor", evidence, number=number, what=sizes[number])
-    if number in REPLICAS:
+    if number in REPLICAS and not weights_factor(case, ratios, what):
         return reason("replica-factor", evidence, number=number)
     if number >= 32 and number & (number - 1) == 0:
         return reason("loss-scale", evidence, number=number)
@@ -74,6 +74,17 @@ def named_factor(case, ratios, what, sizes=None):
             what = f"{number // size} times {sizes[size]}"
             return reason("batch-factor", evidence, number=number, what=what)
     return weights_factor(case, ratios, what)
+
+
+def other_divisor(case, ratios, evidence):
+    """A factor near 1 that never changes: the mean divides by a little more, or a little less."""
+    factor, rounding = np.mean(ratios), case.tolerance["loss"]
+    near = 5 * np.median(rounding) < abs(factor - 1) < 0.1
+    spread = max(0.05 * abs(factor - 1), 2 * rounding.max())
+    if case.kind != "loss" or not near or np.ptp(ratios) > spread:
+        return None
+    number = f"{1 / factor:.6g}"
+    return reason("batch-factor", evidence, "possible", said_as="divisor", number=number)
 
 
 def sizes_of_inputs(case):
@@ -87,6 +98,9 @@ def sizes_of_inputs(case):
             for size in (*shape[1:], int(np.prod(shape[1:]))):
                 if size not in REPLICAS:
                     found.setdefault(size, f"a size of {name}")
+    for name, shape in zip(case.old.about["inputs"], shapes):
+        if len(shape) > 1 and shape[-1] - 1 not in REPLICAS:  # one predicts the next of them
+            found.setdefault(shape[-1] - 1, f"a size of {name}, less one")
     return found
 
 
@@ -94,6 +108,7 @@ def weights_factor(case, ratios, what):
     """The factor goes with the mean or the sum of an input: weights of examples."""
     if len(ratios) != len(case.old.steps):
         return None
+    limit = min(1e-4, 0.05 * abs(ratios[0] - 1))  # where the mean is 1, it explains nothing
     for k, name in enumerate(case.old.about["inputs"]):
         first = case.old.steps[0].inputs[k]
         values = [wide(one.inputs[k]) for one in case.old.steps]
@@ -110,7 +125,7 @@ def weights_factor(case, ratios, what):
             for power in (1, -1):
                 rest = ratios / np.array(numbers, "f8") ** power
                 steady = np.ptp(rest) < 1e-4 * abs(rest[0])
-                if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < 1e-4):
+                if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < limit):
                     return reason(
                         "sample-weights",
                         f"{what} goes with the {label} of {name}",
@@ -145,9 +160,9 @@ def other_places(case):
     weights = case.old.trained
     was = next(iter(case.old.steps[0].losses.values()))
     trials = [
-        ("transposed", (k,))
+        ("transposed", (k, *axes))
         for k, one in enumerate(weights)
-        if len(one.shape) == 2 and one.shape[0] == one.shape[1] > 1
+        for axes in equal_axes(one.shape)
     ]
     trials += [
         ("exchanged", pair)
@@ -158,18 +173,16 @@ def other_places(case):
 
         def change(values, inputs, places=places):
             values = list(values)
-            if len(places) == 1:
-                values[places[0]] = values[places[0]].T
+            a, b = places[0], places[-1]
+            if len(places) == 3:
+                values[a] = np.swapaxes(values[a], *places[1:])
             else:
-                values[places[0]], values[places[1]] = (
-                    values[places[1]],
-                    values[places[0]],
-                )
+                values[a], values[b] = values[b], values[a]
             return values, inputs
 
         now = case.loss_with(change)
         if now is not None and relative_difference(now, was) <= case.tolerance["loss"][0, 0]:
-            name = " and ".join(weights[k].name for k in places)
+            name = " and ".join(weights[k].name for k in places[: 1 if len(places) == 3 else 2])
             return reason(
                 key,
                 "with that undone, the new loss is the old one",
@@ -177,6 +190,12 @@ def other_places(case):
                 name=name,
             )
     return None
+
+
+def equal_axes(shape):
+    """Return the pairs of axes that an array may exchange and keep its shape."""
+    pairs = itertools.combinations(range(len(shape)), 2)
+    return [(a, b) for a, b in pairs if shape[a] == shape[b] > 1]
 
 
 def added_weights(case):
@@ -214,8 +233,8 @@ def share_of_rows(gap, weight, rows):
     Rows that are looked up may have one of their own each, as often as they are used.
     """
     fits = [factor_between([gap], [w]) for w in (weight, np.sign(weight))]
-    if rows is not None and np.ndim(gap) == 2 and gap.shape[1] > 2:
-        used = np.unique(rows)
+    if np.ndim(gap) == 2 and min(gap.shape) > 2:
+        used = np.flatnonzero(gap.any(1)) if rows is None else np.unique(rows)
         each = np.real([factor_between([gap[r]], [weight[r]])[0] for r in used])
         rest = gap.copy()
         rest[used] -= each[:, None] * wide(weight)[used]
@@ -268,9 +287,10 @@ def factor_of_examples(case):
     """Between batches of equal examples, losses differ by a factor: what is constant has none."""
     probes = losses_of_probes(case)
     factors = None if probes is None else probed_factors(case, probes)
-    if factors is None or np.ptp(factors) > 1e-3 * abs(factors[0]):
+    if factors is None:
         return None
-    if abs(factors[0] - 1) < 5e-3:
+    near = abs(factors[0] - 1)
+    if np.ptp(factors) > min(1e-3 * abs(factors[0]), 0.05 * near):
         return None
     what = "of batches of equal examples the loss, less a constant part,"
     return named_factor(case, np.full(len(case.old.steps), factors.mean()), what)
@@ -289,10 +309,13 @@ def factor_beside_decay(case):
             continue
         both = np.stack([old, weights], 1)
         found = np.linalg.lstsq(both, new, None)[0]
-        if norm_of(new - both @ found) > 1e-3 * norm_of(new):
+        rounding = case.tolerance["gradient"][:, k].max() * norm_of(old)
+        if norm_of(new - both @ found) > min(1e-3 * norm_of(new), 0.05 * norm_of(new - old)):
+            if norm_of(new - old) < 20 * rounding:
+                continue
             return None
         factors.append(found[0])
-    if not factors or np.ptp(factors) > 1e-3 * abs(factors[0]) or abs(factors[0] - 1) < 5e-3:
+    if not factors or np.ptp(factors) > min(1e-3, 0.1 * abs(factors[0] - 1)) * abs(factors[0]):
         return None
     what = "each gradient, less that of a regularization,"
     return named_factor(case, np.full(len(case.old.steps), np.mean(factors)), what)
@@ -330,6 +353,16 @@ def one_or_all_examples(case):
         if factor_between(gaps, sides[1])[1] < 0.2:
             return None  # much like a factor, and not quite: a part of the loss has one, perhaps
     apart = [relative_difference(a, b) for a, b in zip(*probes)]
+    weighed = power_of_weights(case, probes)
+    if weighed:
+        return weighed
+    masks = [
+        one for one in case.old.steps[0].inputs if np.ndim(one) and set(np.unique(one)) <= {0, 1}
+    ]
+    if masks or any(
+        np.ndim(one) > 1 and one.dtype.kind in "iu" for one in case.old.steps[0].inputs
+    ):
+        return None  # places within an example may be weighed: equal examples do not tell
     whole, limit = np.nanmax(case.apart["loss"][0]), case.tolerance["loss"][0, 0]
     if whole < 30 * limit or 0.01 * whole < min(apart) < 0.1 * whole:
         return None  # too near to rounding to tell one from the other
@@ -339,6 +372,28 @@ def one_or_all_examples(case):
     what = "a constant, an activation, a padding, a path"
     evidence = "batches of equal examples, too, have another loss, and no factor explains it"
     return reason("forward", evidence, "possible", what=what)
+
+
+def power_of_weights(case, probes):
+    """The loss of equal examples goes with a power of their weight, which it did not."""
+    new, old = probes
+    batches = equal_examples(case.old.steps[0].inputs)
+    for name, *values in zip(case.old.about["inputs"], *batches):
+        if not all(
+            np.ndim(one) and one.size == len(one) and one.dtype.kind == "f" for one in values
+        ):
+            continue
+        weights = np.array([float(one.ravel()[0]) for one in values])
+        if min(weights) <= 0 or np.ptp(weights) < 1e-2:
+            continue
+        for power in (1.0, -0.5, -1.0):
+            by = weights**power  # what is constant in the loss has no weight
+            constant, _ = factor_between([new - by * old], [1 - by])
+            gap = norm_of(new - by * old - constant * (1 - by))
+            if gap < min(0.01 * norm_of(new - old), 1e-4 * norm_of(old)):
+                evidence = f"the loss of equal examples is {name}**{power:g} times the old one"
+                return reason("sample-weights", evidence, name=name)
+    return None
 
 
 LOSS = (

@@ -11,6 +11,11 @@ REASONS = {
         "One side divides by one less than the other: {number} is {what}.",
         "explanation/sum-over-targets/",
     ),
+    "divisor": (
+        "The mean divides by {number} times what it did: something is added to the number of "
+        "examples, or taken off.",
+        "explanation/sum-over-targets/",
+    ),
     "weighed": (
         "The examples of a batch are weighed or averaged otherwise: weights, a mask, a mean of "
         "means, or some of them left out.",
@@ -36,6 +41,11 @@ REASONS = {
     ),
     "zeros-for-none": (
         "{name}: the old gradient is {old}, the new one {new}.",
+        "parameters/unconnected_gradients/",
+    ),
+    "lazy": (
+        "Rows of {name} without a gradient in a step stay where they are on the {side} side: its "
+        "optimizer is lazy, or is given slices where the other one is given zeros.",
         "parameters/unconnected_gradients/",
     ),
     "stopped": (

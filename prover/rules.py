@@ -254,6 +254,8 @@ def single_changes(old, sample, steps, clips=CLIPS):
     """
     rule, found = old.rule, {}
     constants = dict(next(more for one, more in FAMILIES if one.name == rule.name))
+    if rule.name == "Adam":  # whose squares start at zero, mostly
+        constants["start"] = [10.0**-k for k in range(1, 14)]
     if rule.name == "SGD":
         rule, constants = rule._replace(name="Momentum"), {"beta": (*BETAS, 0.01)}
     for name, values in constants.items():

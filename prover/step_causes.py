@@ -5,7 +5,7 @@ from .differences import factor_between, norm_of, relative_difference, wide
 from .gradient_causes import other_places_of_gradients, repeated_rows
 from .passes import moves
 from .reasons import listed_names, reason
-from .rules import CLIPS, best_fit, fitted, sampled, single_changes, ways_of
+from .rules import CLIPS, PLACES, best_fit, fitted, rest_of, sampled, single_changes, ways_of
 
 UNKNOWN = 0.02
 ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
@@ -59,6 +59,27 @@ def told_weights(case):
         and np.all(case.tolerance["gradient"][:, k] < 1e-2)
         and case.wrong["step"][:, k].any()
     ]
+
+
+def lazy_rows(case):
+    """Rows that have no gradient in a step stay where they are on one side alone."""
+    t, step = case.t, case.old.steps[case.t]
+    sides = [("new", moves(case.new.steps[t])), ("old", moves(step))]
+    names = []
+    for k in np.flatnonzero(case.wrong["step"][t]):
+        gradient = step.gradients[k]
+        if gradient is None or not np.ndim(gradient):
+            return None
+        dead = np.flatnonzero(~np.any(wide(gradient).reshape(len(gradient), -1), 1))
+        moved = [[np.any(one[k][dead]), np.delete(wide(one[k]), dead, 0)] for _, one in sides]
+        live = relative_difference(moved[0][1], moved[1][1])
+        if moved[0][0] == moved[1][0] or live > 2 * case.tolerance["step"][t, k]:
+            return None
+        names.append(case.old.trained[k].name)
+        side = sides[1 - moved[1][0]][0]
+    evidence = f"in step {t + 1} they move on the other side alone, and all others move alike"
+    words = {"name": listed_names(names), "side": side}
+    return reason("zeros-for-none", evidence, said_as="lazy", **words)
 
 
 def other_rule(case):
@@ -131,6 +152,12 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
             return None  # a constant of the rule explains as much as another rate
     if one_factor and (best > 0.3 * max(rests) if constant else best > max(2 * max(rests), 2e-5)):
         return constant or left_out_correction(factors, was) or other_rates(case, factors)
+    places = PLACES[:2] if was.rule.name == "Momentum" else [was.rule.place]
+    moved = [fitted(was.rule._replace(place=one), sample, after) for one in places]
+    free = min(moved, key=rest_of)  # a rate that stands in the average changes it
+    ratio = np.array(free.rates) / np.array(was.rates)
+    if free.rest < min(2 * was.rest, 0.5 * best) and np.ptp(ratio) > 10 * free.rest:
+        return reason("schedule", f"the rates are {said_list(ratio)} times the old ones")
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
     if cause or one_factor or best < 0.1 * unchanged.rest:  # or several constants explain it alike
         return cause
@@ -181,6 +208,9 @@ def rates_by_weight(case, sample, after, before):
 
 def changed_constant(was, unchanged, found, enough):
     """Return the cause that one constant of the rule is another, if one alone explains it."""
+    if found.get("place", unchanged).rule.epsilon != was.rule.epsilon:
+        if found["epsilon"].rest < 1.3 * found["place"].rest:  # one constant, and not two
+            found = {name: one for name, one in found.items() if name != "place"}
     (name, best), *others = sorted(found.items(), key=lambda item: item[1].rest)
     # As well as the old rule explains the old steps, and as no other constant does.
     alone = best.rest < min(1.3 * was.rest, 0.4 * unchanged.rest, 0.6 * others[0][1].rest)
@@ -369,5 +399,5 @@ def other_averages(case):
     return reason("moving-average" if weights else "batch-norm-average", evidence, name=name)
 
 
-STEP = (not_trained, waiting_step, other_places_of_gradients, repeated_rows, other_rule)
+STEP = (not_trained, waiting_step, lazy_rows, other_places_of_gradients, repeated_rows, other_rule)
 STATE = (other_averages,)
