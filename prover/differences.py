@@ -2,6 +2,7 @@
 
 from .arrays import np
 
+EXACT = 1e-6  # what rounding makes of numbers that are the same
 TIMES = 8  # by how much a difference may exceed what rounding alone was measured to make
 
 

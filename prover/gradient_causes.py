@@ -3,14 +3,12 @@
 import itertools
 
 from .arrays import np
-from .differences import common_factor, factor_between, norm_of, relative_difference, wide
+from .differences import EXACT, common_factor, factor_between, norm_of, relative_difference, wide
 from .loss_causes import added_weights, equal_axes, named_factor
-from .passes import moves
 from .reasons import listed_names, reason
+from .row_causes import repeated_rows, sides_of
 
-EXACT = 1e-6
 SAME_TERM = 1e-4  # the gradient of a loss, and what was computed of it in another run
-ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
 SUBSETS = 4000  # sets of variables whose norm is looked at
 
 
@@ -50,14 +48,6 @@ def missing_gradients(case):
         evidence = "the other numbers are the same"
         return reason("zeros-for-none", evidence, "certain", name=names[neither[0]], **words)
     return None
-
-
-def sides_of(case):
-    """Return the new and the old gradients, or the steps, of the first step that differs."""
-    one, other = case.new.steps[case.t], case.old.steps[case.t]
-    if case.kind == "gradient":
-        return one.gradients, other.gradients
-    return moves(one), moves(other)
 
 
 def other_places_of_gradients(case):
@@ -145,53 +135,6 @@ def clipped_sum(case):
     if factor_between(sums, own)[1] < 0.05:
         return False  # that is what it was before
     return factor_between([new[k] for k in bad], sums)[1] < 1e-3
-
-
-def repeated_rows(case):
-    """Only rows differ that are used more than once."""
-    new, old = sides_of(case)
-    names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
-    bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
-    inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
-    used = [inputs if rows is None else [rows] for rows in step.rows]
-    if case.kind == "gradient":
-        common = common_factor(new, old)  # of what is clipped
-        factors = [single_rows(*one) or common for one in zip(new, old, used)]
-        new = [None if one is None else one / factor for one, factor in zip(new, factors)]
-        bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
-    for k in bad:
-        if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
-            return None
-        gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
-        limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
-        differ = set(np.flatnonzero(gap > limit))
-        if not all(np.any(new[k][row]) for row in differ):
-            return None  # where slices are left out, one of them stays
-        counted = [np.unique(rows, return_counts=True) for rows in used[k]]
-        # A row that is used once, and does not differ, tells them apart.
-        if not any(
-            differ and differ <= set(some[count > 1]) and np.any(count == 1)
-            for some, count in counted
-        ):
-            return None
-    if not bad:
-        return None
-    evidence = f"{len(differ)} rows differ, each of them used more than once"
-    return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
-
-
-def single_rows(new, old, used):
-    """Return the factor that all rows share which are used once, as clipping makes it; or None."""
-    if new is None or old is None or np.shape(new) != np.shape(old):
-        return None
-    for rows in used:
-        some, count = np.unique(rows, return_counts=True)
-        single = some[(count == 1) & (some < len(old))] if np.ndim(old) else []
-        if len(single) > 2 and np.any(old[single]):
-            factor, rest = factor_between([new[single]], [old[single]])
-            if rest < EXACT and factor > 0:
-                return float(np.real(factor))
-    return None
 
 
 def table_of_factors(case, bad):

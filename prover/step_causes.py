@@ -2,9 +2,10 @@
 
 from .arrays import np
 from .differences import factor_between, norm_of, relative_difference, wide
-from .gradient_causes import other_places_of_gradients, repeated_rows
+from .gradient_causes import other_places_of_gradients
 from .passes import moves
 from .reasons import listed_names, reason
+from .row_causes import lazy_rows, repeated_rows
 from .rules import CLIPS, PLACES, best_fit, fitted, rest_of, sampled, single_changes, ways_of
 
 UNKNOWN = 0.02
@@ -59,27 +60,6 @@ def told_weights(case):
         and np.all(case.tolerance["gradient"][:, k] < 1e-2)
         and case.wrong["step"][:, k].any()
     ]
-
-
-def lazy_rows(case):
-    """Rows that have no gradient in a step stay where they are on one side alone."""
-    t, step = case.t, case.old.steps[case.t]
-    sides = [("new", moves(case.new.steps[t])), ("old", moves(step))]
-    names = []
-    for k in np.flatnonzero(case.wrong["step"][t]):
-        gradient = step.gradients[k]
-        if gradient is None or not np.ndim(gradient):
-            return None
-        dead = np.flatnonzero(~np.any(wide(gradient).reshape(len(gradient), -1), 1))
-        moved = [[np.any(one[k][dead]), np.delete(wide(one[k]), dead, 0)] for _, one in sides]
-        live = relative_difference(moved[0][1], moved[1][1])
-        if moved[0][0] == moved[1][0] or live > 2 * case.tolerance["step"][t, k]:
-            return None
-        names.append(case.old.trained[k].name)
-        side = sides[1 - moved[1][0]][0]
-    evidence = f"in step {t + 1} they move on the other side alone, and all others move alike"
-    words = {"name": listed_names(names), "side": side}
-    return reason("zeros-for-none", evidence, said_as="lazy", **words)
 
 
 def other_rule(case):

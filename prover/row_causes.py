@@ -1,0 +1,84 @@
+"""Why some rows of a weight differ: those used more than once, and those not used."""
+
+from .arrays import np
+from .differences import EXACT, common_factor, factor_between, relative_difference, wide
+from .passes import moves
+from .reasons import listed_names, reason
+
+ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
+
+
+def sides_of(case):
+    """Return the new and the old gradients, or the steps, of the first step that differs."""
+    one, other = case.new.steps[case.t], case.old.steps[case.t]
+    if case.kind == "gradient":
+        return one.gradients, other.gradients
+    return moves(one), moves(other)
+
+
+def repeated_rows(case):
+    """Only rows differ that are used more than once."""
+    new, old = sides_of(case)
+    names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
+    bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
+    inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
+    used = [inputs if rows is None else [rows] for rows in step.rows]
+    if case.kind == "gradient":
+        common = common_factor(new, old)  # of what is clipped
+        factors = [single_rows(*one) or common for one in zip(new, old, used)]
+        new = [None if one is None else one / factor for one, factor in zip(new, factors)]
+        bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
+    for k in bad:
+        if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
+            return None
+        gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
+        limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
+        differ = set(np.flatnonzero(gap > limit))
+        if not all(np.any(new[k][row]) for row in differ):
+            return None  # where slices are left out, one of them stays
+        counted = [np.unique(rows, return_counts=True) for rows in used[k]]
+        # A row that is used once, and does not differ, tells them apart.
+        if not any(
+            differ and differ <= set(some[count > 1]) and np.any(count == 1)
+            for some, count in counted
+        ):
+            return None
+    if not bad:
+        return None
+    evidence = f"{len(differ)} rows differ, each of them used more than once"
+    return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
+
+
+def single_rows(new, old, used):
+    """Return the factor that all rows share which are used once, as clipping makes it; or None."""
+    if new is None or old is None or np.shape(new) != np.shape(old):
+        return None
+    for rows in used:
+        some, count = np.unique(rows, return_counts=True)
+        single = some[(count == 1) & (some < len(old))] if np.ndim(old) else []
+        if len(single) > 2 and np.any(old[single]):
+            factor, rest = factor_between([new[single]], [old[single]])
+            if rest < EXACT and factor > 0:
+                return float(np.real(factor))
+    return None
+
+
+def lazy_rows(case):
+    """Rows that have no gradient in a step stay where they are on one side alone."""
+    t, step = case.t, case.old.steps[case.t]
+    sides = [("new", moves(case.new.steps[t])), ("old", moves(step))]
+    names = []
+    for k in np.flatnonzero(case.wrong["step"][t]):
+        gradient = step.gradients[k]
+        if gradient is None or not np.ndim(gradient):
+            return None
+        dead = np.flatnonzero(~np.any(wide(gradient).reshape(len(gradient), -1), 1))
+        moved = [[np.any(one[k][dead]), np.delete(wide(one[k]), dead, 0)] for _, one in sides]
+        live = relative_difference(moved[0][1], moved[1][1])
+        if moved[0][0] == moved[1][0] or live > 2 * case.tolerance["step"][t, k]:
+            return None
+        names.append(case.old.trained[k].name)
+        side = sides[1 - moved[1][0]][0]
+    evidence = f"in step {t + 1} they move on the other side alone, and all others move alike"
+    words = {"name": listed_names(names), "side": side}
+    return reason("zeros-for-none", evidence, said_as="lazy", **words)
