@@ -115,6 +115,7 @@ class Comparison:
         ]
         numbers = {value.type for node in nodes for value in node.attr.values()}
         kinds = [tf.dtypes.as_dtype(one).name for one in numbers if 0 < one < 24]
+        kinds = [one for one in kinds if one != "float32"]  # of a rate, or of a constant
         return other, kinds, sorted({node.op for node in nodes})
 
     def choose(self, choices):

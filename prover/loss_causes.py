@@ -238,8 +238,9 @@ def share_of_rows(gap, weight, rows):
         each = np.real([factor_between([gap[r]], [weight[r]])[0] for r in used])
         rest = gap.copy()
         rest[used] -= each[:, None] * wide(weight)[used]
-        if each.min() * each.max() > 0:
-            fits.append((each[np.argmax(np.abs(each))], norm_of(rest) / norm_of(gap)))
+        left = norm_of(rest) / norm_of(gap)
+        if each.min() * each.max() > 0 and (rows is not None or left < 0.02):
+            fits.append((each[np.argmax(np.abs(each))], left))
     factor, rest = min(fits, key=lambda fit: fit[1])
     return float(np.real(factor)), rest
 
@@ -291,6 +292,14 @@ def factor_of_examples(case):
         return None
     near = abs(factors[0] - 1)
     if np.ptp(factors) > min(1e-3 * abs(factors[0]), 0.05 * near):
+        return None
+    # Near 1, the weight of one example does the same: then its share of a batch is any.
+    was, now = (
+        np.array([np.sum(next(iter(one.losses.values()))) for one in side.steps])
+        for side in (case.old, case.new)
+    )
+    share = (now / was - 1) / (factors.mean() - 1)
+    if near < 0.1 and (share.min() < 0.9 or share.max() > 1.01):
         return None
     what = "of batches of equal examples the loss, less a constant part,"
     return named_factor(case, np.full(len(case.old.steps), factors.mean()), what)
@@ -356,6 +365,12 @@ def one_or_all_examples(case):
     weighed = power_of_weights(case, probes)
     if weighed:
         return weighed
+    whole, limit = np.nanmax(case.apart["loss"][0]), case.tolerance["loss"][0, 0]
+    if whole < 30 * limit or 0.01 * whole < min(apart) < 0.1 * whole:
+        return None  # too near to rounding to tell one from the other
+    if min(apart) <= 0.01 * whole:
+        evidence = "with one example in the place of each, the loss is the old one"
+        return reason("sample-weights", evidence, said_as="weighed")
     masks = [
         one for one in case.old.steps[0].inputs if np.ndim(one) and set(np.unique(one)) <= {0, 1}
     ]
@@ -363,12 +378,6 @@ def one_or_all_examples(case):
         np.ndim(one) > 1 and one.dtype.kind in "iu" for one in case.old.steps[0].inputs
     ):
         return None  # places within an example may be weighed: equal examples do not tell
-    whole, limit = np.nanmax(case.apart["loss"][0]), case.tolerance["loss"][0, 0]
-    if whole < 30 * limit or 0.01 * whole < min(apart) < 0.1 * whole:
-        return None  # too near to rounding to tell one from the other
-    if min(apart) <= 0.01 * whole:
-        evidence = "with one example in the place of each, the loss is the old one"
-        return reason("sample-weights", evidence, said_as="weighed")
     what = "a constant, an activation, a padding, a path"
     evidence = "batches of equal examples, too, have another loss, and no factor explains it"
     return reason("forward", evidence, "possible", what=what)

@@ -97,7 +97,8 @@ def run_passes(program, start, weights_before, batches):
     for name in every[0]:
         most = np.max([one[name] for one in every], 0)
         noise[name] = np.where(np.isfinite(most), most, 0)
-    noise["step"] = np.maximum(noise["step"], [written_noise(one, program.unit) for one in steps])
+    written = [written_noise(one, program.unit) for one in steps]
+    noise["step"] = np.maximum(np.maximum(noise["step"], written), program.rates)
     return steps, noise
 
 

@@ -12,6 +12,7 @@ KEPT = (
 )  # what optimizers keep beside their slots
 
 
+ROUNDED_RATE = 1e-5  # of v1's Adam, whose 1 - beta_2**t is of single precision beside any weights
 STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Ceil", "Sign"}
 READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
 
@@ -85,8 +86,9 @@ class GraphProgram:
             self.asked[-1] = [found.get(one.name) for one in trained]
         tensors = [*self.losses.values(), *self.train_ops]
         ops = ancestors([getattr(one, "op", one) for one in tensors])
-        kinds = {tensor.dtype.base_dtype.name for op in ops for tensor in op.outputs}
-        self.unit = lowest_unit(kinds, [one.dtype.base_dtype.name for one in trained])
+        losses = ancestors([one.op for one in self.losses.values()])
+        names = [one.dtype.base_dtype.name for one in trained]
+        self.unit, self.rates = precision(ops, losses, names)
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden, self.stops = overridden(ops), stops_of(ops)
 
@@ -236,15 +238,38 @@ def given_to_optimizers(train_ops, trained):
     return [found.get(one.op.name) for one in trained]
 
 
+def single_precision(ops):
+    """Return {"float32"} if one of some operations computes in it, as those of tf.losses do."""
+    sides = ({one.dtype.base_dtype.name for one in (*op.inputs, *op.outputs)} for op in ops)
+    named = zip(ops, sides)
+    return (
+        {"float32"}
+        if any(op.type != "Identity" and side == {"float32"} for op, side in named)
+        else set()
+    )
+
+
+def precision(ops, losses, weights):
+    """Return the unit in the last place of a graph, and by how much its rates may be rounded.
+
+    Args:
+        ops: All operations of a step.
+        losses: Those on which its losses depend.
+        weights: The names of the data types of its weights.
+    """
+    kinds = {tensor.dtype.base_dtype.name for op in ops for tensor in op.outputs} - {"float32"}
+    unit = lowest_unit(kinds | single_precision(losses), weights)
+    return unit, ROUNDED_RATE if unit < UNITS["float32"] and single_precision(ops) else 0.0
+
+
 def lowest_unit(kinds, weights):
     """Return the unit in the last place of the lowest precision in which a program computes.
 
     Args:
-        kinds: The names of the data types of its operations. Constants of single precision beside
-            weights of double precision do not count.
+        kinds: The names of the data types of its operations, but for those of mere constants.
         weights: The names of the data types of its weights.
     """
-    kinds = {"float16", "half", "bfloat16"} & set(kinds)
+    kinds = {"float16", "half", "bfloat16", "float32"} & set(kinds)
     names = [name.replace("complex64", "float32") for name in weights]
     names = [name.replace("complex128", "float64") for name in names]
     units = [UNITS[name] for name in [*kinds, *names] if name in UNITS]
@@ -271,7 +296,7 @@ class StepProgram:
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
-        self.silent = self.changed = False
+        self.silent, self.changed, self.rates = False, False, 0.0
         self.overridden, self.through_gradient, self.stops = "", [], 0
         self.kept = self.slots()
         self.first = self.values(self.kept)
