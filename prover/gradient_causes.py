@@ -289,8 +289,8 @@ def steady_norm(case):
 
 def part_again(case):
     """The loss is the same, and some gradients are a multiple: a part of it is a target, too."""
-    if case.kind != "gradient" or case.old.about["changed"]:
-        return None  # what is clipped has a factor anyway
+    if case.kind != "gradient":
+        return None
     new, old = case.new.steps[case.t].gradients, case.old.steps[case.t].gradients
     bad = np.flatnonzero(case.wrong["gradient"][case.t])
     if any(new[k] is None or old[k] is None for k in bad):
@@ -300,7 +300,12 @@ def part_again(case):
     mixed = [rest for _, rest in fits if rest > 1e-2]
     if len(alone) < 2 or not mixed or np.ptp(alone) > 1e-5 or alone[0] < 1 + 1e-5:
         return None
-    names = [case.old.trained[k].name for k, (_, rest) in zip(bad, fits) if rest < EXACT]
+    some = [k for k, (_, rest) in zip(bad, fits) if rest < EXACT]
+    for one, other in zip(case.new.steps, case.old.steps):
+        again = factor_between([one.gradients[k] for k in some], [other.gradients[k] for k in some])
+        if again[1] > EXACT or abs(again[0] - alone[0]) > 1e-5:
+            return None  # what is clipped has another factor in each step
+    names = [case.old.trained[k].name for k in some]
     what = f"the loss and {alone[0] - 1:.4g} times a part of it, through {listed_names(names)}"
     evidence = f"these gradients are {alone[0]:.5g} times the old ones, others have a part more"
     return reason("sum-over-targets", evidence, "possible", what=what)
@@ -310,7 +315,11 @@ def overridden_gradient(case):
     """The old graph overrides a gradient, and the gradients upstream differ."""
     if not case.old.about["overridden"]:
         return None
-    names = [case.old.trained[k].name for k in np.flatnonzero(case.wrong["gradient"][case.t])]
+    bad = np.flatnonzero(case.wrong["gradient"][case.t])
+    good = np.flatnonzero(~case.wrong["gradient"][case.t])
+    if len(good) and max(bad) > min(good):
+        return None  # what differs stands behind it, too
+    names = [case.old.trained[k].name for k in bad]
     evidence = f"the old graph overrides the gradient of {case.old.about['overridden']}"
     return reason("sign", evidence, place=f"The gradient of {listed_names(names)}")
 

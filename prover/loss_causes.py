@@ -220,7 +220,7 @@ def added_weights(case):
     name, factor = max(found.items(), key=lambda item: abs(item[1]))
     # Less of everything else looks like more of it, where gradients are clipped.
     more = sum(np.sum(one) for one in new.losses.values()) - sum(map(np.sum, old.losses.values()))
-    if common != 1.0 and (case.kind != "loss" or more * factor < 0):
+    if more * factor < 0 if case.kind == "loss" else common != 1.0:
         return None
     how = "the new loss has it in excess" if factor > 0 else "it is missing from the new loss"
     evidence = f"the gradient of {name} differs by {abs(factor):.4g} times the weight, or its sign"

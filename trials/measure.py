@@ -1,10 +1,9 @@
 """Measure the faults, and check that correct ports do what the old programs do.
 
-Run `python -m trials.measure` for a report, `--write` to put the sizes into faults.json,
-`--list=4` to take faults4.json and ports4.json. In the lists, `switches` are arguments of a
-model's `new`, and `data`, where given, of its `data`; `also` names other causes that would have
-the same effect. How the weights of a port correspond to the old ones lies in `step.truth`: it is
-for this script, and not for what is tried.
+Run `python -m trials.measure` for a report, `--write` to put the sizes into faults.json. In the
+lists, `switches` are arguments of a model's `new`, and `data`, where given, of its `data`; `also`
+names other causes that would have the same effect. How the weights of a port correspond to the
+old ones lies in `step.truth`: it is for this script, and not for what is tried.
 """
 
 import importlib
@@ -110,10 +109,8 @@ def apart(rows, truth):
 def main():
     """Measure everything, or the models named."""
     named = [a for a in sys.argv[1:] if not a.startswith("-")]
-    which = next((a[7:] for a in sys.argv if a.startswith("--list=")), "")
-    listed = HERE / f"faults{which}.json"
-    faults = json.loads(listed.read_text())
-    ports = json.loads((HERE / f"ports{which}.json").read_text())
+    faults = json.loads((HERE / "faults.json").read_text())
+    ports = json.loads((HERE / "ports.json").read_text())
     kept, noise, right = {}, {}, {}
     for port in (p for p in ports if not named or p["model"] in named):
         name, options = port["model"], port.get("data", {})
@@ -145,7 +142,7 @@ def main():
         print("TINY" if small else "    ", fault["name"], f"{size:.3g}", where)
     if "--write" in sys.argv:
         rows = ",\n".join(json.dumps(f) for f in faults)
-        listed.write_text(f"[\n{rows}\n]\n")
+        (HERE / "faults.json").write_text(f"[\n{rows}\n]\n")
 
 
 if __name__ == "__main__":
