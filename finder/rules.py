@@ -14,7 +14,8 @@ class Fate(namedtuple("Fate", "verdict write page says silent", defaults=("", Fa
 
 
 RULE_FIELDS = (  # those from `of` on may be left out
-    "id names methods parameters arguments verdict write page of says code silent trap rename drop"
+    "id number names methods parameters arguments verdict write page "
+    "of says code silent trap rename drop"
 )
 
 
