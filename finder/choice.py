@@ -40,7 +40,7 @@ def made_choice(asked):
     Raises:
         ValueError: It names a code or a setting that there is not.
     """
-    told, file = settings()
+    told, file = project_settings()
     for name in told.keys() - SETTINGS:
         raise ValueError(f"{file}: {name} is no setting; there are {', '.join(sorted(SETTINGS))}")
     values = {name: getattr(asked, name) or told.get(name) or [] for name in Choice._fields}
@@ -54,7 +54,7 @@ def made_choice(asked):
     return Choice(**values)
 
 
-def settings():
+def project_settings():
     """Return what the pyproject.toml here, or above, says to this program, and its name."""
     import os
 
@@ -79,7 +79,7 @@ def settings():
         raise ValueError(f"{file}: {error}") from None
 
 
-def fingerprint(found):
+def finding_key(found):
     """Return by what a finding is known again when lines before it are added."""
     return [found.path.replace("\\", "/"), found.code, found.call]
 
@@ -88,7 +88,7 @@ def without_known(findings, known):
     """Return the findings that a baseline does not have, each as often as it comes."""
     left, new = Counter(map(tuple, known)), []
     for found in findings:
-        key = tuple(fingerprint(found))
+        key = tuple(finding_key(found))
         left[key] -= 1
         if left[key] < 0:
             new.append(found)
@@ -114,12 +114,12 @@ def read_baseline(path):
 
 def write_baseline(path, findings):
     """Write the fingerprints of findings to a file, a line each."""
-    lines = ",\n".join(json.dumps(fingerprint(one)) for one in findings)
+    lines = ",\n".join(json.dumps(finding_key(one)) for one in findings)
     with open(path, "w", encoding="utf-8") as file:
         file.write(f'{{"findings": [\n{lines}\n]}}\n')
 
 
-def explained(number):
+def explained_code(number):
     """Return what a code stands for; of `all`, a line for each.
 
     Raises:

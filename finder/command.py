@@ -3,9 +3,10 @@
 import re
 import sys
 
-from .choice import explained, made_choice, read_baseline, without_known, write_baseline
+from .choice import explained_code, made_choice, read_baseline, without_known, write_baseline
 from .files import code_files, fix_file, looked_at, looked_at_each
 from .report import print_report, to_do
+from .rules import VERSION
 
 
 def command_options(arguments):
@@ -39,6 +40,7 @@ def command_options(arguments):
     parser.add_argument("--markdown", action="store_true", help="read *.md below folders, too")
     parser.add_argument("--strict", action="store_true", help="exit with 2 if a file was not read")
     parser.add_argument("--statistics", action="store_true", help="show how often each code comes")
+    parser.add_argument("--version", action="version", version=VERSION or "of a checkout")
     parser.add_argument("--explain", metavar="CODE", help="say what a code stands for; or: all")
     asked = parser.parse_args(arguments)
     if asked.fix and "-" in asked.paths:
@@ -60,7 +62,7 @@ def find_command(arguments=None):
         return 2
     try:
         if asked.explain:
-            print(explained(asked.explain))
+            print(explained_code(asked.explain))
             return 0
         choice = made_choice(asked)
         known = read_baseline(choice.baseline) if choice.baseline else []
@@ -85,17 +87,19 @@ def looked_through(asked, choice):
     for number, (path, every) in enumerate(zip(paths, looked_at_each(paths)), 1):
         if progress and len(paths) > 200 and number % 20 == 0:
             print(f"\r{number} of {len(paths)} files", end="", file=sys.stderr)
-        looked = every._replace(findings=chosen(every, choice))
+        looked = every._replace(findings=counting_findings(every, choice))
         unread += [path] * (looked.decoded is None)
         change = looked.decoded and (asked.fix or asked.diff)
         done = fix_file(path, looked, asked.diff) if change else ""
         for message in filter(None, [looked.message, done]):
             print(f"{path}: {message}", file=sys.stderr)
-        found += chosen(looked_at(path), choice) if done == "changed" else looked.findings
+        found += (
+            counting_findings(looked_at(path), choice) if done == "changed" else looked.findings
+        )
     return found, len(paths) + folders, len(unread)
 
 
-def chosen(looked, choice):
+def counting_findings(looked, choice):
     """Return the findings in a file that count."""
     if not looked.findings:
         return []

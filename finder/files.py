@@ -6,6 +6,7 @@ import sys
 from collections import namedtuple
 
 from .find import findings
+from .notebooks import fenced_code
 from .reading import parses
 
 SKIPPED = {"__pycache__", "node_modules", "site-packages"}
@@ -61,6 +62,7 @@ def looked_at(path):
                 data = file.read()
         decoded = decoded_text(data)
         text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
+        text = fenced_code(text) if path.endswith(".md") else text
         notebook = path == "-" and text.lstrip().startswith("{") and '"cell_type"' in text
         found = findings(text, "-.ipynb" if notebook else path)
         found = [one._replace(path=path) for one in found] if notebook else found

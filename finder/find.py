@@ -5,7 +5,7 @@ import re
 from .calls import all_asked
 from .context import Code
 from .findings import finding_of, rule_finding
-from .notebooks import fenced_code, in_cell, notebook_lines
+from .notebooks import in_cell, notebook_lines
 from .reading import place_in
 from .rules import HINT, METHODS, OLD_WORDS, triggers
 from .tokens import line_starts, scan
@@ -31,8 +31,6 @@ def findings(text, path=""):
     """
     if not triggers(text):
         return []
-    if path.endswith(".md"):
-        text = fenced_code(text)
     if not path.endswith(".ipynb"):
         return findings_in_code(text, path)
     try:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections import Counter
 
-from .rules import BASE, VERDICTS
+from .rules import BASE, VERDICTS, VERSION
 
 
 def to_do(found):
@@ -109,6 +109,8 @@ def as_sarif(findings):
         keys = ("verdict", "certainty", "silent", "works", "page")
         results.append({**result, "properties": {key: getattr(found, key) for key in keys}})
     driver = {"name": "find_gradients", "rules": list(rules.values())}
+    if VERSION:
+        driver["version"] = VERSION
     if BASE:
         driver["informationUri"] = BASE
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

@@ -23,7 +23,7 @@ TEXT = (
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def code_folder(tmp_path, monkeypatch):
     """Go to a folder with one file."""
     (tmp_path / "a.py").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
@@ -67,43 +67,43 @@ def test_codes_are_chosen_by_their_beginning(capsys):
     ],
 )
 @pytest.mark.parametrize("kind", ["py", "ipynb"])
-def test_comment_silences_its_line(comment, left, kind, folder, capsys):
+def test_comment_silences_its_line(comment, left, kind, code_folder, capsys):
     """In a notebook, too; a code that is named silences no other one."""
     text = TEXT.replace("(y, x)\nh", f"(y, x)  {comment}\nh")
     if kind == "ipynb":
         cell = {"cell_type": "code", "source": text.splitlines(keepends=True)}
         text = json.dumps({"cells": [cell]}, indent=1)
-    (folder / f"b.{kind}").write_text(text)
+    (code_folder / f"b.{kind}").write_text(text)
     assert found_codes(capsys, f"b.{kind}")[1] == left
 
 
-def test_fix_leaves_a_silenced_line(folder):
+def test_fix_leaves_a_silenced_line(code_folder):
     """What does not count is not changed."""
     line = "g = tape.gradient(ys=y, xs=x)  # noqa: TFG602\n"
     text = f"import tensorflow as tf\nwith tf.GradientTape() as tape:\n    y = x\n{line}"
-    (folder / "b.py").write_text(text)
+    (code_folder / "b.py").write_text(text)
     assert find_command(["b.py", "--fix"]) == 0
-    assert (folder / "b.py").read_text() == text
+    assert (code_folder / "b.py").read_text() == text
 
 
-def test_baseline_leaves_what_is_new(folder, capsys):
+def test_baseline_leaves_what_is_new(code_folder, capsys):
     """It is written once; lines that move are known again, and one call more is new."""
     assert find_command(["a.py", "--baseline", "old.json"]) == 0
     assert "old.json: written, with 3 findings" in capsys.readouterr().err
     assert find_command(["a.py", "--baseline", "old.json"]) == 0
     assert "3 more are in the baseline." in capsys.readouterr().out
-    (folder / "a.py").write_text(f"# moved\n\n{TEXT}i = tf.gradients(y, x)\n")
+    (code_folder / "a.py").write_text(f"# moved\n\n{TEXT}i = tf.gradients(y, x)\n")
     assert found_codes(capsys, "a.py", "--baseline", "old.json") == (1, ["TFG101"])
-    (folder / "old.json").write_text("[]")
+    (code_folder / "old.json").write_text("[]")
     assert find_command(["a.py", "--baseline", "old.json"]) == 2
     assert "old.json: no baseline; delete it" in capsys.readouterr().err
 
 
-def test_settings_stand_in_pyproject(folder, capsys, monkeypatch):
+def test_settings_stand_in_pyproject(code_folder, capsys, monkeypatch):
     """Above, too; an option wins, and a setting that there is not is an error."""
-    settings = folder / "pyproject.toml"
+    settings = code_folder / "pyproject.toml"
     settings.write_text('[tool.find-tf-gradients]\nselect = ["TFG1"]\nexclude = ["old*"]\n')
-    inner = folder / "src/older"
+    inner = code_folder / "src/older"
     inner.mkdir(parents=True)
     (inner / "b.py").write_text(TEXT)
     assert found_codes(capsys, ".") == (1, ["TFG101", "TFG102"])
@@ -131,11 +131,11 @@ def test_codes_are_explained_and_counted(capsys):
         find_command([])
 
 
-def test_strict_is_red_where_nothing_was_read(folder, capsys):
+def test_strict_is_red_where_nothing_was_read(code_folder, capsys):
     """A file that could not be read counts in the summary, and makes `--strict` exit with 2."""
     broken = {"binary.py": b"\x7fELF\0\1\2\3", "bad.ipynb": b'{"cells": "tf.gradients"}'}
     for name, data in broken.items():
-        (folder / name).write_bytes(data)
+        (code_folder / name).write_bytes(data)
         assert find_command([name]) == 0
         assert "0 files read: nothing found.\n1 could not be read" in capsys.readouterr().out
         assert find_command([name, "--strict"]) == 2
@@ -145,13 +145,13 @@ def test_strict_is_red_where_nothing_was_read(folder, capsys):
     assert json.loads(capsys.readouterr().out)["unread"] == 2
 
 
-def test_what_git_ignores_is_left_out(folder, capsys):
+def test_what_git_ignores_is_left_out(code_folder, capsys):
     """In a folder; a file that is named is read, and so is one that git has all the same."""
     for name in ("build/b.py", "kept/c.py", "inner/build/d.py"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(TEXT)
+        (code_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (code_folder / name).write_text(TEXT)
     assert len(found_codes(capsys, ".")[1]) == 12
-    (folder / ".gitignore").write_text("build/\nkept/\n")
+    (code_folder / ".gitignore").write_text("build/\nkept/\n")
     for command in ("init", "add -f kept/c.py"):
         subprocess.run(["git", *command.split()], check=True, capture_output=True)
     assert len(found_codes(capsys, ".")[1]) == 6
@@ -159,10 +159,12 @@ def test_what_git_ignores_is_left_out(folder, capsys):
     assert len(found_codes(capsys, "build/b.py")[1]) == 3
 
 
-def test_markdown_is_read_when_asked(folder, capsys):
+def test_markdown_is_read_when_asked(code_folder, capsys):
     """Its Python alone, with the numbers of the file's lines."""
     text = f"# tf.gradients(y, x)\n\n```python\n{TEXT}```\n\n~~~text\ntf.gradients(y, x)\n~~~\n"
-    (folder / "b.md").write_text(text + "\n1. So:\n\n   ```py\n   >>> tf.gradients(y, x)\n   ```\n")
+    (code_folder / "b.md").write_text(
+        text + "\n1. So:\n\n   ```py\n   >>> tf.gradients(y, x)\n   ```\n"
+    )
     assert found_codes(capsys, ".")[1] == ["TFG101", "TFG102", "TFG201"]
     assert len(found_codes(capsys, ".", "--markdown")[1]) == 7
     find_command(["b.md", "--format", "json"])
@@ -170,9 +172,9 @@ def test_markdown_is_read_when_asked(folder, capsys):
     assert lines == [5, 6, 8, 18]
 
 
-def test_reads_what_it_took_for_binary(folder, capsys, monkeypatch):
+def test_reads_what_it_took_for_binary(code_folder, capsys, monkeypatch):
     """UTF-16 without a mark, and a notebook that comes in."""
-    (folder / "b.py").write_bytes(TEXT.encode("utf-16-le"))
+    (code_folder / "b.py").write_bytes(TEXT.encode("utf-16-le"))
     assert found_codes(capsys, "b.py")[1] == ["TFG101", "TFG102", "TFG201"]
     cell = {"cell_type": "code", "source": TEXT.splitlines(keepends=True)}
     done = subprocess.run(
