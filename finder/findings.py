@@ -66,6 +66,7 @@ def finding_of(code, asked):
         hunk=hunk,
         notes=notes.texts + (notes_on_replacement(code, asked, hunk) if write else []),
         certainty="certain" if certain else "likely",
+        page=BASE + (notes.page or rule.page),
         silent=rule.silent or notes.silent or any(one.silent for one in arguments),
         works="" if rule.trap else code.works(asked.site),
         how=source.how or "parsed",
