@@ -102,7 +102,7 @@ def lint(session):
     session.run("doccmd", "--language=python", "--continue-on-error", check, *EXAMPLES)
     session.run("ruff", "check", *session.posargs, ".")
     session.run("codespell", *(["-w"] if fix else []))
-    session.run("zizmor", "--quiet", "--offline", "--persona=pedantic", ".github")
+    session.run("zizmor", "--quiet", "--offline", "--persona=pedantic", ".github", "action.yml")
 
 
 @nox.session

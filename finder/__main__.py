@@ -10,6 +10,15 @@ first (Python 2, notebooks), or searched for names where that fails; both are sa
 import sys
 
 from .command import run_command
+from .plugin import Flake8Plugin
+
+PUBLIC = (run_command, Flake8Plugin)  # what is installed looks for them here
+
+
+def main():
+    """Run as a program that was installed."""
+    sys.exit(run_command())
+
 
 if __name__ == "__main__":
-    sys.exit(run_command())
+    main()

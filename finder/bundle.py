@@ -10,6 +10,8 @@ import symtable
 from collections import namedtuple
 from pathlib import Path
 
+import tomllib
+
 from .held import held_mapping
 
 HERE = Path(__file__).parent
@@ -39,9 +41,15 @@ def bundle(base="", folder=HERE):
     address = json.dumps(f"{base.rstrip('/')}/" if base else "")
     parts = [f'"""{rooms[-1].says}\n"""', "\n".join(imports), *(room.code for room in rooms)]
     parts.insert(-1, f"BASE = {address}  # the site that holds the pages")
+    parts.insert(-1, f"VERSION = {json.dumps(project_version())}")
     text = "\n\n\n".join(parts) + "\n"
     ast.parse(text, feature_version=(3, 7))
     return text
+
+
+def project_version():
+    """Return the version of the project, which stands in pyproject.toml alone."""
+    return tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 
 def joined_rooms(folder, name, rooms=(), above=()):
@@ -97,5 +105,11 @@ def clashes(folder, rooms):
     if "BASE" not in known:
         yield "no room has BASE, the address of the site"
     for path in folder.glob("*.py"):
-        if path.stem not in {*(room.name for room in rooms), "__init__", "bundle", "mapping"}:
+        if path.stem not in {
+            *(room.name for room in rooms),
+            "__init__",
+            "bundle",
+            "mapping",
+            "wheel",
+        }:
             yield f"{folder.name}/{path.name}: no room needs it"

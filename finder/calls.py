@@ -4,6 +4,7 @@ import ast
 import re
 
 from .arguments import Passed, called_at, keywords_of, named_at
+from .meanings import is_other_tf
 from .names import index_of, last_name, string_of
 from .rules import HINT, METHODS, OLD_WORDS, OPTIMIZER, RULE
 from .tapes import in_block, of_tape
@@ -59,7 +60,11 @@ def is_bound(site):
     node = site.node.func
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
-    return not isinstance(node, ast.Name) or bool(site.scope.bindings(node.id)[0])
+    if not isinstance(node, ast.Name):
+        return True
+    bound, _ = site.scope.bindings(node.id)
+    guessed = any(one.kind == "path" and is_other_tf(node.id, one.value) for one in bound)
+    return bool(bound) and not guessed
 
 
 def registered(code, site, rule):
@@ -138,6 +143,9 @@ def of_optimizer(code, site):
         if not is_likely(code, site, method, words, kind):
             return None
         certain, kind = False, guessed_kind(site)
+    # What wraps an optimizer under its name may have methods of its own.
+    known = [one for one in objects if one.kind in ("path", "unbound")]
+    certain = certain and all(code.names.optimizer_kind({one}) for one in known)
     rule = method_rule(method, kind)
     if not rule or (method == "apply_gradients" and is_as_ever(code, site, kind, words)):
         return None

@@ -1,9 +1,12 @@
 """The command line."""
 
+import re
 import sys
 
+from .choice import explained_code, made_choice, read_baseline, without_known, write_baseline
 from .files import code_files, fix_file, looked_at, looked_at_each
 from .report import print_report, to_do
+from .rules import VERSION
 
 
 def command_options(arguments):
@@ -15,11 +18,13 @@ def command_options(arguments):
         description="Find TensorFlow's old gradient calls, and say what to write instead.",
         epilog="It reads *.py and *.ipynb below folders; hidden folders, site-packages and "
         "node_modules are skipped. Your code is read and never run. Exit status: "
-        "0 nothing to do, 1 something to do, 2 wrong usage. "
+        "0 nothing to do, 1 something to do, 2 wrong usage, or not read with --strict. "
+        "A comment `# noqa: TFG101` silences a line; [tool.find-tf-gradients] in pyproject.toml "
+        "may set select, ignore, exclude and baseline. "
         "A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
         "out), lost. SILENT: it changes without a message.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder, or - for input")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder, or - for input")
     formats = ("text", "json", "sarif", "github")
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
     parser.add_argument(
@@ -28,9 +33,20 @@ def command_options(arguments):
     parser.add_argument(
         "--diff", action="store_true", help="show what --fix would change, as a patch"
     )
+    parser.add_argument("--select", metavar="CODES", help="only these, such as TFG101,TFG6")
+    parser.add_argument("--ignore", metavar="CODES", help="all but these")
+    parser.add_argument("--exclude", metavar="PATTERNS", help="leave out these files and folders")
+    parser.add_argument("--baseline", metavar="FILE", help="count only what is new since FILE")
+    parser.add_argument("--markdown", action="store_true", help="read *.md below folders, too")
+    parser.add_argument("--strict", action="store_true", help="exit with 2 if a file was not read")
+    parser.add_argument("--statistics", action="store_true", help="show how often each code comes")
+    parser.add_argument("--version", action="version", version=VERSION or "of a checkout")
+    parser.add_argument("--explain", metavar="CODE", help="say what a code stands for; or: all")
     asked = parser.parse_args(arguments)
     if asked.fix and "-" in asked.paths:
         parser.error("--fix needs a file to write to; use --diff")
+    if not asked.paths and not asked.explain:
+        parser.error("name a file or a folder, or - for input")
     return asked
 
 
@@ -44,17 +60,51 @@ def find_command(arguments=None):
         print(f"find_gradients.py: {path}: no such file or folder", file=sys.stderr)
     if missing:
         return 2
-    paths, findings, progress = list(code_files(asked.paths)), [], sys.stderr.isatty()
-    for number, (path, looked) in enumerate(zip(paths, looked_at_each(paths)), 1):
+    try:
+        if asked.explain:
+            print(explained_code(asked.explain))
+            return 0
+        choice = made_choice(asked)
+        known = read_baseline(choice.baseline) if choice.baseline else []
+    except ValueError as error:
+        print(f"find_gradients.py: {error}", file=sys.stderr)
+        return 2
+    found, count, unread = looked_through(asked, choice)
+    if known is None:
+        write_baseline(choice.baseline, found)
+        print(f"{choice.baseline}: written, with {len(found)} findings", file=sys.stderr)
+        return 0
+    new = without_known(found, known)
+    print_report(asked, new, count, unread, len(found) - len(new))
+    return 2 if unread and asked.strict else int(any(map(to_do, new)))
+
+
+def looked_through(asked, choice):
+    """Return what is found in all files, how many there are, and how many were not read."""
+    unread, found, progress = [], [], sys.stderr.isatty()
+    paths = list(code_files(asked.paths, choice.excludes, asked.markdown, unread))
+    folders = len(unread)
+    for number, (path, every) in enumerate(zip(paths, looked_at_each(paths)), 1):
         if progress and len(paths) > 200 and number % 20 == 0:
             print(f"\r{number} of {len(paths)} files", end="", file=sys.stderr)
+        looked = every._replace(findings=counting_findings(every, choice))
+        unread += [path] * (looked.decoded is None)
         change = looked.decoded and (asked.fix or asked.diff)
         done = fix_file(path, looked, asked.diff) if change else ""
         for message in filter(None, [looked.message, done]):
             print(f"{path}: {message}", file=sys.stderr)
-        findings += (looked_at(path) if done == "changed" else looked).findings  # what is left
-    print_report(asked, findings, len(paths))
-    return int(any(map(to_do, findings)))
+        found += (
+            counting_findings(looked_at(path), choice) if done == "changed" else looked.findings
+        )
+    return found, len(paths) + folders, len(unread)
+
+
+def counting_findings(looked, choice):
+    """Return the findings in a file that count."""
+    if not looked.findings:
+        return []
+    lines = re.split("\r\n|\r|\n", looked.decoded.text)
+    return [one for one in looked.findings if choice.wants(one, lines[one.line - 1])]
 
 
 def run_command():
@@ -71,4 +121,8 @@ def run_command():
         status = 141
     except KeyboardInterrupt:
         status = 130
+    except OSError as error:  # such as a full disk
+        print(f"find_gradients.py: {error.strerror or error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 2
     return status

@@ -4,7 +4,7 @@ import ast
 import re
 
 from .meanings import Names
-from .names import last_name
+from .names import index_of, last_name
 from .reading import Text
 
 TENSORFLOW = ("tensorflow", "keras", "horovod", "tf_slim", "tf.", "K.")
@@ -14,6 +14,9 @@ LOOPS = (
     "import_graph_def import_meta_graph create_op stop_recording caching_device"
 ).split()
 LOOP = re.compile(r"\b(?:\w*(?:RNN|rnn|LSTM|GRU)\w*|{})\b".format("|".join(LOOPS)))
+LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
+MANY = re.compile(r"s$|list|var|param|theta|collection", re.I)
+STEPS = 50  # so many values are followed back
 OFF = ("disable_eager_execution()", "disable_v2_behavior()")
 
 
@@ -24,6 +27,7 @@ class Code:
         """Read `text`."""
         self.path, self.whole, self.source = path, text, Text(text)
         self.names = names = Names(self.source.tree)
+        self.apart = None
         self.consumed = set()  # names that a finding has told of
         self.overrides = "gradient_override_map" in text
         self.tensorflow = any(word in text for word in TENSORFLOW)
@@ -83,6 +87,67 @@ class Code:
                 if any(rule and "tape." in rule.code for rule in rules):
                     return True
         return False
+
+    def derived(self, node, scope):
+        """Tell whether an expression holds a gradient that this file computes before, by a name."""
+        stack, seen = [(node, scope)], set()
+        while stack and len(seen) < STEPS:
+            node, scope = stack.pop()
+            for one in ast.walk(node) if node is not None and node not in seen else ():
+                if isinstance(one, ast.Name):
+                    bound = [each for each in scope.bindings(one.id)[0] if each.kind == "value"]
+                    found = [(each.value, each.scope) for each in bound]
+                elif isinstance(one, ast.Call):
+                    inner = self.names.functions(one.func, scope)
+                    found = [(value, each) for each in inner for value in each.returns[:8]]
+                else:
+                    continue
+                if any(self.asks(*each) for each in found):
+                    return True
+                stack += found
+            seen.add(node)
+        return False
+
+    def taken_apart(self, site):
+        """Tell whether the result of a call is unpacked, iterated or zipped."""
+        parent = site.parent
+        if isinstance(parent, ast.Assign) and parent.value is site.node:
+            if isinstance(parent.targets[0], (ast.Tuple, ast.List)):
+                return True
+            if not isinstance(parent.targets[0], ast.Name):
+                return False
+            if self.apart is None:
+                self.apart = set(names_apart(self.source.tree))
+            return parent.targets[0].id in self.apart
+        return any(one is site.node for one in parts_taken_of(parent))
+
+    def is_list(self, node, scope):
+        """Tell whether an expression may be a list of sources, by its name or its value."""
+        if MANY.search(last_name(node)):
+            return True
+        bound = scope.bindings(node.id)[0] if isinstance(node, ast.Name) else ()
+        return any(
+            isinstance(one.value, LISTS) or MANY.search(last_name(one.value)) for one in bound
+        )
+
+
+def parts_taken_of(node):
+    """Return what a node takes the parts of, as a loop or zip does."""
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return [node.iter]
+    if isinstance(node, ast.Call) and last_name(node.func) in ("zip", "enumerate", "list"):
+        return node.args
+    if isinstance(node, ast.Subscript) and type(index_of(node)).__name__ in ("Constant", "Num"):
+        return [node.value]
+    return [node.value] if isinstance(node, ast.Starred) else []
+
+
+def names_apart(tree):
+    """Yield the names of which a file takes the parts."""
+    for node in ast.walk(tree):
+        for one in parts_taken_of(node):
+            if isinstance(one, ast.Name):
+                yield one.id
 
 
 def decorators(node):

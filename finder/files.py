@@ -6,6 +6,7 @@ import sys
 from collections import namedtuple
 
 from .find import findings
+from .notebooks import fenced_code
 from .reading import parses
 
 SKIPPED = {"__pycache__", "node_modules", "site-packages"}
@@ -28,7 +29,11 @@ def decoded_text(data):
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return Decoded(data.decode("utf-16"), "utf-16", "")
-    if b"\0" in data[:8192]:
+    halves = [data[:8192][first::2].count(b"\0") for first in (0, 1)]
+    if max(halves) > 0.8 * (len(data[:8192]) // 2) and not min(halves):  # text of few alphabets
+        encoding = "utf-16-be" if halves[0] else "utf-16-le"
+        return Decoded(data.decode(encoding), encoding, "")
+    if any(halves):
         raise ValueError("binary, skipped")
     cookie = re.match(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)", data)
     encoding = cookie[1].decode("ascii", "replace") if cookie else "utf-8"
@@ -56,7 +61,11 @@ def looked_at(path):
             with open(path, "rb") as file:
                 data = file.read()
         decoded = decoded_text(data)
-        found = findings(decoded.text.replace("\r\n", "\n").replace("\r", "\n"), path)
+        text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
+        text = fenced_code(text) if path.endswith(".md") else text
+        notebook = path == "-" and text.lstrip().startswith("{") and '"cell_type"' in text
+        found = findings(text, "-.ipynb" if notebook else path)
+        found = [one._replace(path=path) for one in found] if notebook else found
     except (OSError, ValueError) as error:
         return Looked([], getattr(error, "strerror", None) or str(error).split("\n")[0][:100])
     except (RecursionError, MemoryError) as error:
@@ -69,28 +78,60 @@ def looked_at(path):
     return Looked(found, message, decoded)
 
 
-def code_files(paths):
-    """Yield the files at and below `paths`, each once, and say what cannot be read."""
+def code_files(paths, excludes, markdown, unread):
+    """Yield the files at and below some paths, each once.
+
+    Args:
+        paths: Files and folders.
+        excludes: Tells whether a path that stands in a folder is left out.
+        markdown: Whether Markdown files in folders count.
+        unread: A list, to which what cannot be read is added.
+    """
     import os
 
-    def unread(error):
+    def refused(error):
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        unread.append(error.filename)
 
+    ends = (".py", ".ipynb", ".pyw") + (".md",) * markdown
     seen = set()
     for path in dict.fromkeys(paths):
         if not os.path.isdir(path):
             yield path
             continue
-        for folder, inner, names in os.walk(path, onerror=unread, followlinks=True):
+        ignored = ignored_by_git(path)
+        for folder, inner, names in os.walk(path, onerror=refused, followlinks=True):
             real = os.path.realpath(folder)
             if real in seen:
                 inner[:] = []
                 continue
             seen.add(real)
             inner[:] = sorted(n for n in inner if n[0] != "." and n not in SKIPPED)
+            left_out = [*inner, *names]
+            left_out = {n for n in left_out if excludes(os.path.join(folder, n))}
+            left_out |= {n for n in (*inner, *names) if os.path.join(real, n) in ignored}
+            inner[:] = [n for n in inner if n not in left_out]
             for name in sorted(names):
-                if name.endswith((".py", ".ipynb", ".pyw")):
+                if name.endswith(ends) and name not in left_out:
                     yield os.path.join(folder, name)
+
+
+def ignored_by_git(folder):
+    """Return the real paths below a folder that its .gitignore leaves out, where git can tell."""
+    import os
+    import subprocess
+
+    # What a repository sets may start a program of its own: nothing of it runs here.
+    command = ["git", "-c", "core.fsmonitor=false", "-C", folder, "ls-files", "-z", "--others"]
+    command += ["--ignored", "--exclude-standard", "--directory"]
+    try:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+        )
+    except OSError:
+        return set()
+    names = os.fsdecode(done.stdout).split("\0") if done.returncode == 0 else []
+    return {os.path.join(os.path.realpath(folder), name.rstrip("/")) for name in names if name}
 
 
 def looked_at_each(paths):

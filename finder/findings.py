@@ -19,7 +19,7 @@ class Argument(namedtuple("Argument", "name value verdict write page says silent
 
 
 FINDING_FIELDS = (
-    "path line column rule call verdict arguments write replacement hunk notes page certainty "
+    "path line column code rule call verdict arguments write replacement hunk notes page certainty "
     "silent trap works how edits cell cell_line"
 )
 
@@ -41,7 +41,9 @@ def rule_finding(code, rule, place, call, **more):
     likely = dict(arguments=[], replacement="", hunk=None, notes=says, certainty="likely")
     told = dict(verdict=rule.verdict, write=rule.write, page=BASE + rule.page, trap=rule.trap)
     fields = {**told, **likely, "silent": rule.silent, "works": "", "how": "words", **more}
-    return Finding(path=code.path, **place._asdict(), rule=rule.id, call=call, **fields)
+    return Finding(
+        path=code.path, **place._asdict(), code=rule.number, rule=rule.id, call=call, **fields
+    )
 
 
 def finding_of(code, asked):
@@ -64,6 +66,7 @@ def finding_of(code, asked):
         hunk=hunk,
         notes=notes.texts + (notes_on_replacement(code, asked, hunk) if write else []),
         certainty="certain" if certain else "likely",
+        page=BASE + (notes.page or rule.page),
         silent=rule.silent or notes.silent or any(one.silent for one in arguments),
         works="" if rule.trap else code.works(asked.site),
         how=source.how or "parsed",

@@ -33,6 +33,12 @@ class Meaning(namedtuple("Meaning", "kind path calls of", defaults=("", 0, None)
         return ruled(canonical(self.path + "." + name) if name else self.path)
 
 
+def is_other_tf(name, path):
+    """Tell whether what is imported as tf is a module that, it seems, passes TensorFlow on."""
+    ours = canonical(path).startswith(("tf", "K")) or head(path) in FOREIGN
+    return name in ("tf", "tf1", "tfv1") and not ours
+
+
 IMPORT_MODULE = Meaning("path", "importlib.import_module")
 
 
@@ -88,7 +94,8 @@ class Names(Bindings):
 
     def _of_binding(self, name, bound, where, depth):
         if bound.kind == "path":
-            return {Meaning("path", canonical(bound.value))}
+            other = is_other_tf(name, bound.value)
+            return {Meaning("path", "tf" if other else canonical(bound.value))}
         if bound.kind in ("def", "class"):
             return {Meaning(bound.kind, of=bound.scope)}
         found = self.meanings(bound.value, bound.scope, depth)

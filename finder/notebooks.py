@@ -1,4 +1,4 @@
-"""Notebooks: their code, and where it stands in the file and in its cell."""
+"""Notebooks and Markdown: their code, and where it stands in the file and in its cell."""
 
 import json
 import re
@@ -38,6 +38,25 @@ def notebook_lines(text):
         places = zip(without_magics(found), rows)
         lines += [Line(code, row, number, inner) for inner, (code, row) in enumerate(places, 1)]
     return lines
+
+
+def fenced_code(text):
+    """Return the text of a Markdown file in which only the Python between its fences is left."""
+    lines, fence, python = [], "", False
+    for line in text.split("\n"):
+        bare = line.strip(" >")
+        mark = re.match(r"(`{3,}|~{3,})\s*(\S*)", bare)
+        if not fence and mark:
+            fence, python = mark[1], mark[2].lower().strip("{.}").startswith(("py", "ipython"))
+            indent = len(line) - len(line.lstrip())
+            lines.append("")
+        elif fence and bare.startswith(fence) and not bare.strip(fence[0]):
+            fence, python = "", False
+            lines.append("")
+        else:
+            inner = line[indent:] if python and not line[:indent].strip() else line
+            lines.append(re.sub(r"^(\s*)(>>> |\.\.\. )", r"\1", inner) if python else "")
+    return "\n".join(lines)
 
 
 def without_magics(lines):

@@ -7,9 +7,12 @@ from collections import namedtuple
 from .arguments import has_effect
 from .tapes import is_one_tensor
 
+SECOND = {"tf.gradients": "tape/higher_order/", "tf.hessians": "tape/higher_order/"}
+TRAINED = "how-to/train-through-a-gradient/"
 
-class Notes(namedtuple("Notes", "texts silent")):
-    """What else a reader of a call must know, and whether it changes without a message."""
+
+class Notes(namedtuple("Notes", "texts silent page")):
+    """What else a reader of a call must know, whether it changes silently, and a nearer page."""
 
 
 def replacement(code, asked):
@@ -93,12 +96,18 @@ def notes_on_call(code, asked, listed):
             silent = True
         elif sources.node is not None:
             texts.append("one tensor as source gives one gradient, not a list")
+            if code.taken_apart(site) and not code.is_list(sources.node, site.scope):
+                texts.append("what is taken apart here would be the rows of that gradient")
+                silent = True
     if rule.id == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
         texts.append("the fifth argument by position is another one in TF 2's tf.gradients")
         silent = True
-    if any(code.asks(one.node, site.scope) for one in given.values()):
+    target, page = asked.first_of("ys", "loss", "output"), ""
+    inside = any(code.asks(one.node, site.scope) for one in given.values())
+    if "tape." in rule.code and (inside or (target and code.derived(target.node, site.scope))):
         texts.append("a gradient of a gradient needs two tapes, one inside the other")
-    return Notes(texts, silent)
+        page = SECOND.get(rule.id, TRAINED)
+    return Notes(texts, silent, page)
 
 
 def notes_on_replacement(code, asked, hunk):

@@ -2,8 +2,9 @@
 
 import json
 import sys
+from collections import Counter
 
-from .rules import BASE, VERDICTS
+from .rules import BASE, VERDICTS, VERSION
 
 
 def to_do(found):
@@ -36,7 +37,7 @@ def as_text(findings, colour):
         where = f"{found.path}:{found.line}:{found.column}"
         if found.cell is not None:
             where += f" (cell {found.cell}, line {found.cell_line})"
-        heads = [dye("1", where), dye(hues[found.verdict], verdict), ", ".join(marks)]
+        heads = [dye("1", where), found.code, dye(hues[found.verdict], verdict), ", ".join(marks)]
         lines += ["  ".join(heads), "    " + found.call]
         lines.append("    write: " + (found.replacement or unmarked(found.write)))
         lines += ["      " + line for line in str(found.hunk or "").split("\n") if line]
@@ -57,9 +58,18 @@ def counted_verdicts(fates):
     return ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts)
 
 
-def summary(findings, count):
+def statistics(findings):
+    """Return how often each code was found."""
+    counts = Counter((found.code, found.rule) for found in findings)
+    lines = (f"{count:>6}  {code}  {rule}" for (code, rule), count in sorted(counts.items()))
+    return "\n".join(lines)
+
+
+def summary(findings, count, unread=0, known=0):
     """Return the last lines: how many of what, and where to start."""
-    lines = [f"{count} files read: {counted_verdicts(findings) or 'nothing'} found."]
+    lines = [f"{count - unread} files read: {counted_verdicts(findings) or 'nothing'} found."]
+    lines += [f"{unread} could not be read: see above."] if unread else []
+    lines += [f"{known} more are in the baseline."] if known else []
     passed = counted_verdicts(one for found in findings for one in to_look_up(found))
     lines += [f"Of their arguments: {passed}."] if passed else []
     silent = [found for found in findings if found.silent]
@@ -85,19 +95,22 @@ def as_sarif(findings):
 
     rules, results = {}, []
     for found in findings:
-        rule = {"id": found.rule, "shortDescription": {"text": unmarked(found.write)}}
-        rules[found.rule] = {**rule, "help": {"text": "See " + found.page}}
+        rule = {"id": found.code, "name": found.rule}
+        rule["shortDescription"] = {"text": unmarked(found.write)}
+        rules[found.code] = {**rule, "help": {"text": "See " + found.page}}
         if found.page.startswith("http"):
-            rules[found.rule]["helpUri"] = found.page
+            rules[found.code]["helpUri"] = found.page
         level = "warning" if to_do(found) else "note"
         address = quote(os.fsencode(found.path.replace(os.sep, "/")))
         region = {"startLine": found.line, "startColumn": found.column}
         place = {"artifactLocation": {"uri": address}, "region": region}
-        result = {"ruleId": found.rule, "level": level, "message": {"text": one_line(found)}}
+        result = {"ruleId": found.code, "level": level, "message": {"text": one_line(found)}}
         result["locations"] = [{"physicalLocation": place}]
         keys = ("verdict", "certainty", "silent", "works", "page")
         results.append({**result, "properties": {key: getattr(found, key) for key in keys}})
     driver = {"name": "find_gradients", "rules": list(rules.values())}
+    if VERSION:
+        driver["version"] = VERSION
     if BASE:
         driver["informationUri"] = BASE
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
@@ -114,21 +127,31 @@ def as_github(findings):
         for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
             text = text.replace(mark, code)
         path = found.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
-        place = f"file={path},line={found.line},col={found.column},title={found.rule}"
+        place = f"file={path},line={found.line},col={found.column},title={found.code} {found.rule}"
         lines.append(f"::{kind} {place}::{text}")
     return "\n".join(lines)
 
 
-def print_report(asked, findings, count):
-    """Print the findings in `count` files as asked for."""
+def print_report(asked, findings, count, unread=0, known=0):
+    """Print the findings in `count` files as asked for.
+
+    Args:
+        asked: The options.
+        findings: What was found.
+        count: Of how many files.
+        unread: How many of them, or of folders, could not be read.
+        known: How many findings a baseline has left out.
+    """
     if asked.format == "json":
         listed = [found.as_json() for found in findings]
-        print(json.dumps({"findings": listed, "files": count}, indent=1))
+        print(json.dumps({"findings": listed, "files": count, "unread": unread}, indent=1))
     elif asked.format == "sarif":
         print(json.dumps(as_sarif(findings), indent=1))
     elif asked.format == "github":
         print(as_github(findings))
+    elif asked.statistics:
+        print(statistics(findings))
     elif not asked.diff:
         if findings:
             print(as_text(findings, sys.stdout.isatty()))
-        print(summary(findings, count))
+        print(summary(findings, count, unread, known))

@@ -7,6 +7,7 @@ from .held import held_mapping
 
 RULES = held_mapping()  # the bundler writes down what it returns
 BASE = ""  # the address of the site; the published file has it
+VERSION = ""  # of pyproject.toml; a file that was made has it
 
 
 class Fate(namedtuple("Fate", "verdict write page says silent", defaults=("", False))):
@@ -14,7 +15,8 @@ class Fate(namedtuple("Fate", "verdict write page says silent", defaults=("", Fa
 
 
 RULE_FIELDS = (  # those from `of` on may be left out
-    "id names methods parameters arguments verdict write page of says code silent trap rename drop"
+    "id number names methods parameters arguments verdict write page "
+    "of says code silent trap rename drop"
 )
 
 

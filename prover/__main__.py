@@ -13,5 +13,11 @@ import sys
 
 from .command import run_prover
 
-if __name__ == "__main__":
+
+def main():
+    """Run as a program that was installed."""
     sys.exit(run_prover())
+
+
+if __name__ == "__main__":
+    main()

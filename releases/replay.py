@@ -76,8 +76,9 @@ def environment(release):
     wanted = os.environ.get("PYTHON37", "3.7") if old else "3.11"
     lock = ROOT / f"requirements/releases/{release}.txt"
     install = ["pip", "sync", "--python", home, lock]
+    shutil.rmtree(home, ignore_errors=True)  # what a run that was cut off left there
     try:
-        for step in (["venv", "--clear", "--python", wanted, home], install):
+        for step in (["venv", "--python", wanted, home], install):
             if subprocess.run([*uv, *step], check=False).returncode:
                 sys.exit(
                     f"TensorFlow {release} could not be installed on Python {wanted}; "

@@ -140,7 +140,14 @@ def test_page_shows_what_the_finder_prints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "train.py").write_text(EXAMPLE, "utf-8")
-    for name, flags in {"prints": [], "diff": ["--diff"], "help": ["--help"]}.items():
+    printed = {
+        "prints": [],
+        "diff": ["--diff"],
+        "help": ["--help"],
+        "statistics": ["--statistics"],
+        "explain": ["--explain", "TFG203"],
+    }
+    for name, flags in printed.items():
         file = SHOWN / f"{name}.txt"
         with contextlib.suppress(SystemExit):  # which argparse raises
             find_command([*flags, "train.py"])
@@ -149,6 +156,20 @@ def test_page_shows_what_the_finder_prints(tmp_path, monkeypatch, capsys):
             f"{relative(file)} is not what the finder prints: cp finder/shown/train.txt train.py; "
             f"python3 -m finder {' '.join(flags)} train.py > {relative(file)}"
         )
+
+
+def test_page_shows_settings_that_work(tmp_path, monkeypatch, capsys):
+    """The comment silences its line, and the finder takes the settings."""
+    monkeypatch.chdir(tmp_path)
+    silenced = (SHOWN / "silenced.txt").read_text("utf-8")
+    for name, text in {"a.py": silenced, "third_party/b.py": EXAMPLE}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    assert find_command(["."]) == 1
+    assert "a.py" not in capsys.readouterr().out
+    (tmp_path / "pyproject.toml").write_text((SHOWN / "settings.txt").read_text("utf-8"))
+    assert find_command(["."]) == 0
+    assert "old-gradients.json: written, with 0 findings" in capsys.readouterr().err
 
 
 def test_counts_on_the_page_are_those_of_the_corpus():

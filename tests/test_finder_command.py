@@ -50,7 +50,7 @@ def test_formats(tree, capsys):
     file = str(tree / "a.py")
     assert find_command([file]) == 1
     text = capsys.readouterr().out
-    assert f"{file}:2:5  renamed  certain, SILENT" in text and "\033" not in text
+    assert f"{file}:2:5  TFG101  renamed  certain, SILENT" in text and "\033" not in text
     assert "stop_gradients: recipe; tf.stop_gradient(b) while recording; see parameters/" in text
     assert "Of their arguments: 1 recipe." in text
     assert "1 change without a message (SILENT): look at these first." in text
@@ -60,11 +60,11 @@ def test_formats(tree, capsys):
     sarif = json.loads(capsys.readouterr().out)
     assert (sarif["version"], len(sarif["runs"])) == ("2.1.0", 1)
     run = sarif["runs"][0]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["tf.gradients"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["TFG101"]
     (result,) = run["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place["region"] == {"startLine": 2, "startColumn": 5}
-    assert result["ruleId"] == "tf.gradients" and result["message"]["text"]
+    assert result["ruleId"] == "TFG101" and result["message"]["text"]
 
 
 def test_sarif_is_valid(tmp_path, monkeypatch, capsys):
@@ -115,7 +115,7 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     assert "+g = tape.gradient(target=y, sources=x, output_gradients=v" in shown
     assert file.read_bytes() == old.encode("latin-1")
     assert find_command([str(file), "--fix"]) == 1  # what is left to do
-    assert capsys.readouterr().out.startswith(f"{file}:8:5  trap  likely\n")
+    assert capsys.readouterr().out.startswith(f"{file}:8:5  TFG602  trap  likely\n")
     got = file.read_bytes().decode("latin-1")
     assert "target=y, sources=x, output_gradients=v" in got and "# weights" in got
     assert "other_tape.gradient(y, x, grad_ys=v)" in got and "stop_gradients=x" in got
@@ -187,7 +187,7 @@ def test_program_reads_input_and_survives_its_terminal(tmp_path):
         done = subprocess.run([*program, odd, "--format", name], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (1, b"")
     done = subprocess.run([*program, "-"], input=code, capture_output=True, check=False)
-    assert done.stdout.startswith(b"-:2:5  renamed  certain") and done.returncode == 1
+    assert done.stdout.startswith(b"-:2:5  TFG101  renamed  certain") and done.returncode == 1
     with subprocess.Popen([*program, odd], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shut:
         shut.stdout.close()
         assert shut.stderr.read() == b""

@@ -19,14 +19,17 @@ BUDGETS = {
         "one parse of a page, and what is read from it, with every verdict and outcome",
     ),
     "releases": (260, "what 25 releases printed, how that is replayed, and what it says"),
-    "finder": (1980, "1,830 in the file that readers get, without a library; 150 make that file"),
+    "finder": (
+        2295,
+        "2,105 in the file that readers get, without a library; 185 make that file and the wheel",
+    ),
     "prover": (2855, "1,575 record, match, run, compare and tell; 1,280 name a cause, of 27"),
     "shapes": (
         1535,
         "480 are 47 recipes, 175 their sources and places, 320 run them and keep what came out; "
         "115 draw programs, 210 ask them in eleven ways, 220 compare, search and tell",
     ),
-    "website": (610, "what MkDocs and its theme lack"),
+    "website": (625, "what MkDocs and its theme lack"),
     "docs/assets": (650, "own script and style; the rest is the theme's"),
 }
 MOST = 350  # lines of one file, which a reader takes in at once

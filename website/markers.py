@@ -57,6 +57,7 @@ MARKERS = {
     **{word: partial(plots.picture, word) for word in plots.DRAW},
     "bugs": errors.known_bugs,
     "calls": verdicts.calls_of_all_pages,
+    "codes": verdicts.codes_of_finder,
     "count": counted,
     "errors": errors.listed,
     "releases": matrix.choice_or_matrix,

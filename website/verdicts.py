@@ -3,6 +3,7 @@
 import re
 from urllib.parse import urljoin
 
+from finder.mapping import joined
 from pages.calls import VERDICTS, verdict_tables
 from pages.statements import POLARITY
 from website.render import seen_from, verdict_chip
@@ -54,4 +55,19 @@ def calls_of_all_pages(page, site):
         for table in tables:
             rows = site.parsed[uri].text.split("\n")[table.line - 1 : table.rows[-1].line]
             lines += ["", re.sub(r"\]\((?!https:)(.*?)\)", link, "\n".join(rows))]
+    return "\n".join(lines)
+
+
+def codes_of_finder(page, site):
+    """Return the codes of the finder: what each finds, its verdict, and where it is settled."""
+    lines = ["| code | finds | verdict | see |", "|---|---|---|---|"]
+    for rule in sorted(joined()["rules"], key=lambda one: one["number"]):
+        address, _, anchor = rule["page"].partition("/#")
+        uri = address.strip("/") + ".md"
+        if uri not in site.parsed:
+            uri = address.strip("/") + "/index.md"
+        title = site.parsed[uri].title
+        target = seen_from(page, uri + (f"#{anchor}" if anchor else ""))
+        verdict = verdict_chip("trap" if rule.get("trap") else rule["verdict"])
+        lines.append(f"| `{rule['number']}` | `{rule['id']}` | {verdict} | [{title}]({target}) |")
     return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""Choice: which files are read, which findings count, and which were there before."""
+
+import json
+import re
+import sys
+from collections import Counter, namedtuple
+
+from .rules import RULE
+
+NUMBERS = {rule.number: rule for rule in RULE.values()}
+SETTINGS = {"select", "ignore", "exclude", "baseline"}
+NOQA = re.compile(r"#\s*noqa\b(?::\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.I)
+
+
+class Choice(namedtuple("Choice", "select ignore exclude baseline")):
+    """What is asked for: codes or their beginnings, patterns of paths, and a baseline."""
+
+    def wants(self, found, line):
+        """Tell whether a finding counts, of which `line` is the text."""
+        quiet = NOQA.search(line)
+        if quiet and (
+            not quiet["codes"] or found.code in re.findall(r"\w+", quiet["codes"].upper())
+        ):
+            return False
+        chosen = not self.select or found.code.startswith(tuple(self.select))
+        return chosen and not found.code.startswith(tuple(self.ignore) or ("-",))
+
+    def excludes(self, path):
+        """Tell whether a path, or a part of it, fits one of the patterns to leave out."""
+        from fnmatch import fnmatch
+
+        path = path.replace("\\", "/")
+        parts = [path, *path.split("/")]
+        return any(fnmatch(part, one.rstrip("/")) for one in self.exclude for part in parts)
+
+
+def made_choice(asked):
+    """Return the choice of a command line and, behind it, of pyproject.toml.
+
+    Raises:
+        ValueError: It names a code or a setting that there is not.
+    """
+    told, file = project_settings()
+    for name in told.keys() - SETTINGS:
+        raise ValueError(f"{file}: {name} is no setting; there are {', '.join(sorted(SETTINGS))}")
+    values = {name: getattr(asked, name) or told.get(name) or [] for name in Choice._fields}
+    for name in ("select", "ignore", "exclude"):
+        given = values[name]
+        given = given.split(",") if isinstance(given, str) else given
+        values[name] = [one.strip() for one in given if one.strip()]
+    for one in values["select"] + values["ignore"]:
+        if not any(number.startswith(one) for number in NUMBERS):
+            raise ValueError(f"{one} is no code; see them all: --explain all")
+    return Choice(**values)
+
+
+def project_settings():
+    """Return what the pyproject.toml here, or above, says to this program, and its name."""
+    import os
+
+    folder = os.getcwd()
+    while not os.path.exists(os.path.join(folder, "pyproject.toml")):
+        if folder == os.path.dirname(folder):
+            return {}, ""
+        folder = os.path.dirname(folder)
+    file = os.path.join(folder, "pyproject.toml")
+    with open(file, "rb") as opened:
+        data = opened.read()
+    if b"[tool.find-tf-gradients]" not in data:
+        return {}, file
+    try:
+        import tomllib
+    except ImportError:
+        print(f"{file}: not read, which takes Python 3.11; give options instead", file=sys.stderr)
+        return {}, file
+    try:
+        return tomllib.loads(data.decode("utf-8"))["tool"]["find-tf-gradients"], file
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def finding_key(found):
+    """Return by what a finding is known again when lines before it are added."""
+    return [found.path.replace("\\", "/"), found.code, found.call]
+
+
+def without_known(findings, known):
+    """Return the findings that a baseline does not have, each as often as it comes."""
+    left, new = Counter(map(tuple, known)), []
+    for found in findings:
+        key = tuple(finding_key(found))
+        left[key] -= 1
+        if left[key] < 0:
+            new.append(found)
+    return new
+
+
+def read_baseline(path):
+    """Return the fingerprints in a file, or None where there is none yet.
+
+    Raises:
+        ValueError: It is no baseline.
+    """
+    import os
+
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        try:
+            return [[*map(str, one)] for one in json.load(file)["findings"]]
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path}: no baseline; delete it, and it is written anew") from None
+
+
+def write_baseline(path, findings):
+    """Write the fingerprints of findings to a file, a line each."""
+    lines = ",\n".join(json.dumps(finding_key(one)) for one in findings)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'{{"findings": [\n{lines}\n]}}\n')
+
+
+def explained_code(number):
+    """Return what a code stands for; of `all`, a line for each.
+
+    Raises:
+        ValueError: There is no such code.
+    """
+    if number == "all":
+        lines = (f"{one}  {NUMBERS[one].verdict:<8} {NUMBERS[one].id}" for one in sorted(NUMBERS))
+        return "\n".join(lines)
+    if number not in NUMBERS:
+        raise ValueError(f"{number} is no code; see them all: --explain all")
+    rule = NUMBERS[number]
+    lines = [
+        f"{number}  {rule.id}: {'trap' if rule.trap else rule.verdict}",
+        "  write: " + rule.write,
+    ]
+    lines += [
+        "  found as: " + ", ".join([*rule.names, *(f".{one}()" for one in rule.methods)])
+    ] * bool(rule.names or rule.methods)
+    lines += [f"  {name}: {fate.verdict}; {fate.write}" for name, fate in rule.arguments.items()]
+    return "\n".join([*lines, "  see: " + rule.page]).replace("`", "")

@@ -1,0 +1,64 @@
+"""What a finding says besides: how sure it is, what is silent, and where two tapes are needed."""
+
+import pytest
+
+from finder.find import find
+
+
+@pytest.mark.parametrize("line", ["import sugartensor as tf", "from lingvo import compat as tf"])
+def test_tf_may_be_passed_on_by_another_module(line):
+    """What is imported as tf is TensorFlow, it seems; a library of its own is not."""
+    (found,) = find(f"{line}\ng = tf.gradients(y, x)\n")
+    assert (found["rule"], found["certainty"]) == ("tf.gradients", "likely")
+    assert not find("import jax as tf\ng = tf.gradients(y, x)\n")
+
+
+def test_wrapped_optimizer_is_not_certain():
+    """What wraps it under its name may have methods of its own."""
+    code = "import tensorflow as tf\nopt = tf.train.AdamOptimizer()\n{}opt.compute_gradients(y)\n"
+    (found,) = find(code.format(""))
+    assert found["certainty"] == "certain"
+    (found,) = find(code.format("opt = Wrap(opt)\n"))
+    assert found["certainty"] == "likely"
+    wrapped = "import horovod.tensorflow as hvd\nopt = hvd.DistributedOptimizer(opt)\n"
+    (found,) = find(code.format(wrapped))
+    assert found["certainty"] == "certain"
+
+
+@pytest.mark.parametrize(
+    ("code", "page"),
+    [
+        ("g = tf.gradients(y, x)[0]\nh = tf.gradients(g, x)", "tape/higher_order/"),
+        ("d = lambda u: tf.gradients(u, x)[0]\nh = tf.gradients(d(y), x)", "tape/higher_order/"),
+        (
+            "n = tf.norm(tf.gradients(y, x)[0])\nloss = y + n\n"
+            "tf.train.AdamOptimizer().minimize(loss)",
+            "how-to/train-through-a-gradient/",
+        ),
+        ("g = tf.gradients(y, x)[0]\nh = tf.gradients(z, x)", ""),
+    ],
+)
+def test_gradient_of_a_gradient_needs_two_tapes(code, page):
+    """By names and functions of the file; the page is that of the task."""
+    last = find(f"import tensorflow as tf\n{code}\n")[-1]
+    assert any("needs two tapes" in note for note in last["notes"]) == bool(page)
+    assert not page or last["page"] == page
+
+
+@pytest.mark.parametrize(
+    ("code", "silent"),
+    [
+        ("g = tf.gradients(y, x)\nfirst = g[0]", True),
+        ("g, = tf.gradients(y, x)", True),
+        ("for g in tf.gradients(y, x): print(g)", True),
+        ("g = tf.gradients(y, x)\npairs = zip(g, [x])", True),
+        ("g = tf.gradients(y, x)\nprint(g)", False),
+        ("g = tf.gradients(y, weights)\nfirst = g[0]", False),
+        ("x = [a, b]\ng = tf.gradients(y, x)\nfirst = g[0]", False),
+        ("g = tf.gradients(y, [x])\nfirst = g[0]", False),
+    ],
+)
+def test_taking_a_gradient_apart_is_silent(code, silent):
+    """With one source, what was a list is a tensor, which has rows."""
+    (found,) = find(f"import tensorflow as tf\n{code}\n")
+    assert found["silent"] == silent
