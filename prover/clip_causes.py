@@ -1,0 +1,117 @@
+"""How gradients are clipped."""
+
+import itertools
+
+from .arrays import np
+from .differences import EXACT, norm_of, wide
+from .reasons import reason
+
+SUBSETS = 4000  # sets of variables whose norm is looked at
+
+
+def clipped_side(case, factors):
+    """Return the side that clips all gradients in some steps, as their factors tell; or None."""
+    gaps = np.abs(factors - 1)
+    same = gaps < 0.02 * gaps.max()
+    if not same.any() or same.all():
+        return None
+    norms = {
+        side: np.array(
+            [np.sqrt(sum(norm_of(g) ** 2 for g in one.gradients if g is not None)) for one in steps]
+        )
+        for side, steps in (("new", case.new.steps), ("old", case.old.steps))
+    }
+    side = "new" if factors[~same].max() < 1 else "old"
+    clipped = norms[side][~same]
+    steady = np.ptp(clipped) < 1e-4 * clipped[0] and norms[side][same].max() < 1.001 * clipped[0]
+    one_way = factors[~same].max() < 1 or factors[~same].min() > 1
+    return side if steady and one_way else None
+
+
+def steady_norm(case):
+    """One side's gradients have a norm, or a largest element, that stays the same."""
+    steps = [t for t, row in enumerate(case.wrong["gradient"]) if row.any()]
+    places = [
+        k
+        for k in range(len(case.old.trained))
+        if all(one.steps[t].gradients[k] is not None for t in steps for one in (case.old, case.new))
+    ]
+    if len(steps) < 2 or not places:
+        return None
+
+    def table(record, measure):
+        rows = ([wide(record.steps[t].gradients[k]) for k in places] for t in steps)
+        return np.array([[measure(one) for one in row] for row in rows])
+
+    both_sides = [np.array(table(record, norm_of)) for record in (case.new, case.old)]
+    factors = both_sides[0][0] / both_sides[1][0]
+    alike = np.ptp(factors) < 1e-2 * factors[0]
+    still = [np.ptp(one, 0) < 1e-5 * one[0] for one in both_sides]
+    whole = [np.sqrt(np.sum(one**2, 1)) for one in both_sides]
+    more = np.array([np.size(case.old.steps[0].gradients[k]) > 1 for k in places])
+    if np.any(more & still[0] & still[1] & (abs(factors - 1) < 1e-5)) or (
+        max(np.ptp(one) / one[0] for one in whole) < 1e-5
+        and abs(whole[0][0] / whole[1][0] - 1) < 1e-5
+    ):
+        return None  # both clip, and alike
+
+    for n, side in enumerate(("new", "old")):
+        bound, own = whole[1 - n][0], both_sides[n]
+        at_it = np.abs(own / bound - 1) < 1e-5
+        below = own.max() < (1 + 1e-5) * bound and at_it.any(1).all() and at_it.sum() > len(own)
+        if np.ptp(whole[1 - n]) < 1e-5 * bound and below:
+            evidence = f"some have the norm {bound:.6g} by themselves, which all have on the other"
+            return reason("clipping", evidence, how=f"each by its own norm on the {side} side")
+
+    def largest(one):
+        return np.abs(one).max()
+
+    for label, side, other in (
+        ("new", case.new, case.old),
+        ("old", case.old, case.new),
+    ):
+        tops, free = table(side, largest), table(other, largest)
+        top, first = tops.max(1), [wide(side.steps[steps[0]].gradients[k]) for k in places]
+        equal = [np.sum(np.abs(np.abs(one) - top[0]) < EXACT * top[0]) for one in first]
+        varies = np.ptp(free, 0) > 1e-3 * free[0]
+        if np.ptp(top) < EXACT * top[0] and sum(n for n, some in zip(equal, varies) if some) > 1:
+            evidence = f"the largest element is {top[0]:.6g} in each of {len(steps)} steps"
+            return reason("clipping", evidence, how=f"by value on the {label} side")
+        norms, free = table(side, norm_of) ** 2, table(other, norm_of) ** 2
+        every = range(len(places))
+        sizes = [len(places), *range(1, len(places))]
+        subsets = (some for size in sizes for some in itertools.combinations(every, size))
+        for some in itertools.islice(subsets, SUBSETS):
+            norm, open_ = (np.sqrt(one[:, list(some)].sum(1)) for one in (norms, free))
+            steady = np.ptp(norm) < 1e-5 * norm[0]
+            both = alike and np.ptp(open_) < 1e-5 * open_[0] and abs(open_[0] / norm[0] - 1) > 0.3
+            apart = abs(open_ - norm).max() > 1e-4 * norm[0]
+            # Clipped is the side with the smaller norms; a factor of both is no clipping.
+            if steady and apart and not both and norm[0] <= 1.01 * open_.min():
+                which = "all" if len(some) == len(places) else len(some)
+                evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
+                return reason("clipping", evidence, how=f"by a norm on the {label} side")
+    return None
+
+
+def bounded_elements(case):
+    """Only elements differ that one side holds at a bound."""
+    for label, side, other in (("new", case.new, case.old), ("old", case.old, case.new)):
+        held, beyond, largest = [], [], 0.0
+        for t, (one, free) in enumerate(zip(side.steps, other.steps)):
+            for k, both in enumerate(zip(one.gradients, free.gradients)):
+                if (
+                    any(g is None or not np.size(g) for g in both)
+                    or len({*map(np.shape, both)}) > 1
+                ):
+                    continue
+                a, b = (np.abs(wide(g)) for g in both)
+                differ = np.abs(a - b) > case.tolerance["gradient"][t, k] * b.max()
+                held, beyond = np.append(held, a[differ]), np.append(beyond, b[differ])
+                largest = max(largest, a.max())
+        if not len(held) or np.ptp(held) > EXACT * largest or held[0] < (1 - EXACT) * largest:
+            continue
+        if np.all(beyond > held):
+            evidence = f"{len(held)} elements differ, and are {largest:.6g} there, the largest"
+            return reason("clipping", evidence, how=f"by value on the {label} side")
+    return None
