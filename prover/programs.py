@@ -88,7 +88,7 @@ class GraphProgram:
         ops = ancestors([getattr(one, "op", one) for one in tensors])
         losses = ancestors([one.op for one in self.losses.values()])
         names = [one.dtype.base_dtype.name for one in trained]
-        self.unit, self.rates = precision(ops, losses, names)
+        self.unit, self.rates = graph_precision(ops, losses, names)
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden, self.stops = overridden(ops), stops_of(ops)
 
@@ -249,7 +249,7 @@ def single_precision(ops):
     )
 
 
-def precision(ops, losses, weights):
+def graph_precision(ops, losses, weights):
     """Return the unit in the last place of a graph, and by how much its rates may be rounded.
 
     Args:
