@@ -29,7 +29,7 @@ BUDGETS = {
         "480 are 47 recipes, 175 their sources and places, 320 run them and keep what came out; "
         "115 draw programs, 210 ask them in eleven ways, 220 compare, search and tell",
     ),
-    "website": (625, "what MkDocs and its theme lack"),
+    "website": (630, "what MkDocs and its theme lack"),
     "docs/assets": (650, "own script and style; the rest is the theme's"),
 }
 MOST = 350  # lines of one file, which a reader takes in at once

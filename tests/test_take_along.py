@@ -1,5 +1,6 @@
 """What readers and programs take along: Markdown, notebooks and the whole site as one archive."""
 
+import json
 import re
 import zipfile
 from pathlib import Path
@@ -8,10 +9,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from checks import relative
+from checks import DOCS, relative
 from checks.compare import same
 from checks.snippets import load_examples
+from pages.calls import VERDICTS
 from pages.page import Page
+from pages.parameters import nine_parameters
 from tests.built import SITE, address_built
 
 WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
@@ -57,6 +60,22 @@ def test_page_as_markdown_is_whole_and_plain(source, folder):
     html = (base / "index.html").read_text("utf-8")
     assert re.search(r'<link rel="alternate ?" type="text/markdown" href="\S*index.md">', html)
     assert text in (folder / "llms-full.txt").read_text("utf-8")
+
+
+def test_assistant_gets_all_in_a_few_words(folder):
+    """Commands, verdicts, parameters, silent changes, each with a file that is there."""
+    text = (folder / "llms-port.txt").read_text("utf-8")
+    assert len(text.split()) <= 1500
+    silent = [row["see"] for row in json.loads((DOCS / "symptoms.json").read_text("utf-8"))]
+    for word in (*silent, *VERDICTS, *(f"`{one.parameter}`" for one in nine_parameters())):
+        assert f"- {word}: " in text
+    assert text.count("](") == 0
+    addresses = re.findall(rf"{re.escape(SITE)}([\w/.-]+\w)", text)
+    assert len(addresses) > len(silent)
+    for address in addresses:
+        assert (folder / address).exists(), address
+    page = markdown_beside(DOCS / "start/with-an-assistant.md", folder)
+    assert text in page
 
 
 def test_llms_txt_lists_every_page(folder):

@@ -12,7 +12,7 @@ from mkdocs.exceptions import PluginError
 from pages.page import MARKER
 from releases.data import RELEASES, StaleError, stated
 from shapes.kept import counts_of, load_cells, unlike
-from website import errors, matrix, plots, verdicts
+from website import errors, matrix, plots, twins, verdicts
 from website.render import rendered
 
 
@@ -60,6 +60,7 @@ MARKERS = {
     "codes": verdicts.codes_of_finder,
     "count": counted,
     "errors": errors.listed,
+    "guide": lambda page, site: f"```text\n{twins.guide(site)}```",
     "releases": matrix.choice_or_matrix,
     "reproduce": errors.how_to_reproduce,
     "runs": shapes_of_recipe,

@@ -9,6 +9,7 @@ import textwrap
 from pathlib import PurePosixPath
 
 from checks import ROOT
+from finder.mapping import joined
 from website.render import rendered
 
 EMBED = re.compile(r'^( *)--8<-- "(.+)"$', re.M)
@@ -64,6 +65,12 @@ def twin(page, site, base):
     return text.replace("\n", f"\n\n[Read this as a web page]({html})\n", 1) + "\n"
 
 
+def guide(site):
+    """Return what an assistant needs that ports code, in one text."""
+    data = {"site": site, "taken_from": taken_from, "beside": beside, "rules": joined()["rules"]}
+    return rendered("llms-port.txt", **data).strip() + "\n"
+
+
 def twins_and_lists(site):
     """Return each page as Markdown, the list of them, and one file with all: {path: text}."""
     pages, texts = site.pages.values(), {}
@@ -71,4 +78,5 @@ def twins_and_lists(site):
         address = beside(page.file)
         texts[address] = twin(page, site, posixpath.dirname(address))
     texts["llms.txt"] = rendered("llms.txt", site=site, taken_from=taken_from) + "\n"
+    texts["llms-port.txt"] = guide(site)
     return texts | {"llms-full.txt": "\n".join(twin(page, site, "") for page in pages)}
