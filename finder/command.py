@@ -22,7 +22,8 @@ def command_options(arguments):
         "A comment `# noqa: TFG101` silences a line; [tool.find-tf-gradients] in pyproject.toml "
         "may set select, ignore, exclude and baseline. "
         "A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
-        "out), lost. SILENT: it changes without a message.",
+        "out), lost. SILENT: it changes without a message. OTHER STEPS: an optimizer of "
+        "that name may move the weights otherwise.",
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder, or - for input")
     formats = ("text", "json", "sarif", "github")

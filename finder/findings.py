@@ -20,7 +20,7 @@ class Argument(namedtuple("Argument", "name value verdict write page says silent
 
 FINDING_FIELDS = (
     "path line column code rule call verdict arguments write replacement hunk notes page certainty "
-    "silent trap works how edits cell cell_line"
+    "silent steps trap works how edits cell cell_line"
 )
 
 
@@ -40,7 +40,15 @@ def rule_finding(code, rule, place, call, **more):
     says = [rule.says] if rule.says else []
     likely = dict(arguments=[], replacement="", hunk=None, notes=says, certainty="likely")
     told = dict(verdict=rule.verdict, write=rule.write, page=BASE + rule.page, trap=rule.trap)
-    fields = {**told, **likely, "silent": rule.silent, "works": "", "how": "words", **more}
+    fields = {
+        **told,
+        **likely,
+        "silent": rule.silent,
+        "steps": rule.steps,
+        "works": "",
+        "how": "words",
+        **more,
+    }
     return Finding(
         path=code.path, **place._asdict(), code=rule.number, rule=rule.id, call=call, **fields
     )

@@ -10,7 +10,9 @@ from .rules import BASE, VERDICTS, VERSION
 def to_do(found):
     """Tell whether a finding asks the reader to change something."""
     fates = [found, *found.arguments]
-    return any(fate.verdict != "same" for fate in fates) or found.silent or found.trap
+    return (
+        any(fate.verdict != "same" for fate in fates) or found.silent or found.steps or found.trap
+    )
 
 
 def to_look_up(found):
@@ -33,7 +35,7 @@ def as_text(findings, colour):
     lines = []
     for found in findings:
         verdict = "trap" if found.trap else found.verdict
-        marks = [found.certainty] + ["SILENT"] * found.silent
+        marks = [found.certainty] + ["SILENT"] * found.silent + ["OTHER STEPS"] * found.steps
         where = f"{found.path}:{found.line}:{found.column}"
         if found.cell is not None:
             where += f" (cell {found.cell}, line {found.cell_line})"
@@ -75,6 +77,11 @@ def summary(findings, count, unread=0, known=0):
     silent = [found for found in findings if found.silent]
     if silent:
         lines.append(f"{len(silent)} change without a message (SILENT): look at these first.")
+    steps = sum(found.steps for found in findings)
+    if steps:
+        lines.append(
+            f"{steps} may train on in OTHER STEPS: the optimizer's page says which do not."
+        )
     if any(found.works for found in findings):
         lines.append("Where it says that a call still works, you may leave it for now.")
     return "\n".join(lines)
@@ -106,7 +113,7 @@ def as_sarif(findings):
         place = {"artifactLocation": {"uri": address}, "region": region}
         result = {"ruleId": found.code, "level": level, "message": {"text": one_line(found)}}
         result["locations"] = [{"physicalLocation": place}]
-        keys = ("verdict", "certainty", "silent", "works", "page")
+        keys = ("verdict", "certainty", "silent", "steps", "works", "page")
         results.append({**result, "properties": {key: getattr(found, key) for key in keys}})
     driver = {"name": "find_gradients", "rules": list(rules.values())}
     if VERSION:

@@ -16,11 +16,11 @@ class Fate(namedtuple("Fate", "verdict write page says silent", defaults=("", Fa
 
 RULE_FIELDS = (  # those from `of` on may be left out
     "id number names methods parameters arguments verdict write page "
-    "of says code silent trap rename drop"
+    "of says code silent steps trap rename drop"
 )
 
 
-class Rule(namedtuple("Rule", RULE_FIELDS, defaults=("", "", "", False, False, {}, ()))):
+class Rule(namedtuple("Rule", RULE_FIELDS, defaults=("", "", "", False, False, False, {}, ()))):
     """What became of an old call: a fate of its own, and one for each of its arguments."""
 
 

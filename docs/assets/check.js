@@ -44,6 +44,7 @@ const shown = (finding) => {
   const word = verdict(finding.trap ? "trap" : finding.verdict);
   const facts = [` ${[finding.certainty, HOW[finding.how]].filter(Boolean).join(", ")}`];
   if (finding.silent) facts.push(", ", silent());
+  if (finding.steps) facts.push(", other steps");
 
   const rows = element("ul");
   for (const { name, page, verdict: fate, write = "", says, silent: quiet } of finding.arguments) {
