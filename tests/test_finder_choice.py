@@ -110,9 +110,9 @@ def test_settings_stand_in_pyproject(code_folder, capsys, monkeypatch):
     assert found_codes(capsys, ".", "--select", "TFG2") == (1, ["TFG201"])
     monkeypatch.chdir(inner)
     assert found_codes(capsys, "b.py") == (1, ["TFG101", "TFG102"])  # named, so it is read
-    settings.write_text("[tool.find-tf-gradients]\nselekt = []\n")
+    settings.write_text("[tool.find-tf-gradients]\nselected = []\n")
     assert find_command(["b.py"]) == 2
-    assert "selekt is no setting; there are baseline, exclude" in capsys.readouterr().err
+    assert "selected is no setting; there are baseline, exclude" in capsys.readouterr().err
     settings.write_text("[tool.find-tf-gradients]\nselect = [\n")
     assert find_command(["b.py"]) == 2
 
