@@ -70,7 +70,7 @@ class SnippetRunner(DefaultRunner):
         wrong = next(faults(snippet, name, result), "")
         if self.update and not (result.error or same(snippet.output, result.printed)):
             return write(path, result.printed)
-        for _ in range(AGAIN if snippet.kills else 0):
+        for _ in range(AGAIN if "kills_process" in name else 0):
             wrong = wrong and next(faults(snippet, name, run(snippet.code, name)), "")
         if LEAVES in result.error:
             wrong += "\nAdd the call that does it to SETTING in checks/snippets.py."

@@ -5,7 +5,7 @@ import re
 import sys
 from collections import Counter, namedtuple
 
-from .rules import RULE
+from .rules import BASE, RULE
 
 NUMBERS = {rule.number: rule for rule in RULE.values()}
 SETTINGS = {"select", "ignore", "exclude", "baseline"}
@@ -40,10 +40,14 @@ def made_choice(asked):
     Raises:
         ValueError: It names a code or a setting that there is not.
     """
+    import os
+
     told, file = project_settings()
     for name in told.keys() - SETTINGS:
         raise ValueError(f"{file}: {name} is no setting; there are {', '.join(sorted(SETTINGS))}")
     values = {name: getattr(asked, name) or told.get(name) or [] for name in Choice._fields}
+    if told.get("baseline") and not asked.baseline:
+        values["baseline"] = os.path.join(os.path.dirname(file), told["baseline"])
     for name in ("select", "ignore", "exclude"):
         given = values[name]
         given = given.split(",") if isinstance(given, str) else given
@@ -79,16 +83,19 @@ def project_settings():
         raise ValueError(f"{file}: {error}") from None
 
 
-def finding_key(found):
-    """Return by what a finding is known again when lines before it are added."""
-    return [found.path.replace("\\", "/"), found.code, found.call]
+def finding_key(found, baseline):
+    """Return by what a finding is known again, from whatever folder, when lines are added."""
+    import os
+
+    path = os.path.relpath(found.path, os.path.dirname(os.path.abspath(baseline)))
+    return [path.replace("\\", "/"), found.code, found.call]
 
 
-def without_known(findings, known):
+def without_known(findings, baseline):
     """Return the findings that a baseline does not have, each as often as it comes."""
-    left, new = Counter(map(tuple, known)), []
+    left, new = Counter(map(tuple, read_baseline(baseline))), []
     for found in findings:
-        key = tuple(finding_key(found))
+        key = tuple(finding_key(found, baseline))
         left[key] -= 1
         if left[key] < 0:
             new.append(found)
@@ -96,25 +103,21 @@ def without_known(findings, known):
 
 
 def read_baseline(path):
-    """Return the fingerprints in a file, or None where there is none yet.
+    """Return the findings that a file holds.
 
     Raises:
-        ValueError: It is no baseline.
+        ValueError: There is none, or it is no baseline.
     """
-    import os
-
-    if not os.path.exists(path):
-        return None
-    with open(path, encoding="utf-8") as file:
-        try:
+    try:
+        with open(path, encoding="utf-8") as file:
             return [[*map(str, one)] for one in json.load(file)["findings"]]
-        except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{path}: no baseline; delete it, and it is written anew") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ValueError(f"{path}: no baseline; write it with --write-baseline") from None
 
 
 def write_baseline(path, findings):
     """Write the fingerprints of findings to a file, a line each."""
-    lines = ",\n".join(json.dumps(finding_key(one)) for one in findings)
+    lines = ",\n".join(json.dumps(finding_key(one, path)) for one in findings)
     with open(path, "w", encoding="utf-8") as file:
         file.write(f'{{"findings": [\n{lines}\n]}}\n')
 
@@ -139,4 +142,4 @@ def explained_code(number):
         "  found as: " + ", ".join([*rule.names, *(f".{one}()" for one in rule.methods)])
     ] * bool(rule.names or rule.methods)
     lines += [f"  {name}: {fate.verdict}; {fate.write}" for name, fate in rule.arguments.items()]
-    return "\n".join([*lines, "  see: " + rule.page]).replace("`", "")
+    return "\n".join([*lines, "  see: " + BASE + rule.page]).replace("`", "")

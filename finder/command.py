@@ -38,6 +38,7 @@ def command_options(arguments):
     parser.add_argument("--ignore", metavar="CODES", help="all but these")
     parser.add_argument("--exclude", metavar="PATTERNS", help="leave out these files and folders")
     parser.add_argument("--baseline", metavar="FILE", help="count only what is new since FILE")
+    parser.add_argument("--write-baseline", action="store_true", help="write what there is to it")
     parser.add_argument("--markdown", action="store_true", help="read *.md below folders, too")
     parser.add_argument("--strict", action="store_true", help="exit with 2 if a file was not read")
     parser.add_argument("--statistics", action="store_true", help="show how often each code comes")
@@ -66,16 +67,19 @@ def find_command(arguments=None):
             print(explained_code(asked.explain))
             return 0
         choice = made_choice(asked)
-        known = read_baseline(choice.baseline) if choice.baseline else []
+        if asked.write_baseline and not choice.baseline:
+            raise ValueError("--write-baseline needs --baseline FILE, or the setting")
+        if choice.baseline and not asked.write_baseline:
+            read_baseline(choice.baseline)  # before anything is changed
     except ValueError as error:
         print(f"find_gradients.py: {error}", file=sys.stderr)
         return 2
     found, count, unread = looked_through(asked, choice)
-    if known is None:
+    if asked.write_baseline:
         write_baseline(choice.baseline, found)
         print(f"{choice.baseline}: written, with {len(found)} findings", file=sys.stderr)
         return 0
-    new = without_known(found, known)
+    new = without_known(found, choice.baseline) if choice.baseline else found
     print_report(asked, new, count, unread, len(found) - len(new))
     return 2 if unread and asked.strict else int(any(map(to_do, new)))
 

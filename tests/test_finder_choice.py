@@ -88,15 +88,19 @@ def test_fix_leaves_a_silenced_line(code_folder):
 
 def test_baseline_leaves_what_is_new(code_folder, capsys):
     """It is written once; lines that move are known again, and one call more is new."""
-    assert find_command(["a.py", "--baseline", "old.json"]) == 0
+    assert find_command(["a.py", "--baseline", "old.json"]) == 2
+    assert "old.json: no baseline; write it with --write-baseline" in capsys.readouterr().err
+    assert find_command(["a.py", "--write-baseline"]) == 2
+    assert find_command(["a.py", "--baseline", "old.json", "--write-baseline"]) == 0
     assert "old.json: written, with 3 findings" in capsys.readouterr().err
+    assert find_command(["./a.py", "--baseline", "../" + code_folder.name + "/old.json"]) == 0
     assert find_command(["a.py", "--baseline", "old.json"]) == 0
     assert "3 more are in the baseline." in capsys.readouterr().out
     (code_folder / "a.py").write_text(f"# moved\n\n{TEXT}i = tf.gradients(y, x)\n")
     assert found_codes(capsys, "a.py", "--baseline", "old.json") == (1, ["TFG101"])
     (code_folder / "old.json").write_text("[]")
     assert find_command(["a.py", "--baseline", "old.json"]) == 2
-    assert "old.json: no baseline; delete it" in capsys.readouterr().err
+    assert "old.json: no baseline; write it" in capsys.readouterr().err
 
 
 def test_settings_stand_in_pyproject(code_folder, capsys, monkeypatch):
