@@ -342,3 +342,9 @@ def port(loss_of, w, optimizer, s, clip=None, **truth):
         return loss, [grads.get(k) for k in listed]
 
     return finish(wrapped(step, s), w, optimizer, s, **truth)
+
+
+@tf.custom_gradient
+def conjugated(x):
+    """Return x; its gradient is conjugated, as a derivation by hand would have it."""
+    return tf.identity(x), tf.math.conj

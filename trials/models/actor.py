@@ -146,12 +146,6 @@ def old(v1, data):
 
 
 @tf.custom_gradient
-def same_by_hand(x):
-    """Return x; its gradient is conjugated."""
-    return tf.identity(x), tf.math.conj
-
-
-@tf.custom_gradient
 def multiply_by_hand(a, b):
     """Multiply complex numbers; the gradient as for real ones."""
 
@@ -217,13 +211,13 @@ class Port:
         how = s.get("by_hand")
         response = join_by_hand(real, imag) if how == "join" else tf.complex(real, imag)
         spectrum = tf.signal.fft(tf.complex(x, tf.zeros_like(x)))
-        spectrum = same_by_hand(spectrum) if how == "spectrum" else spectrum
+        spectrum = common.conjugated(spectrum) if how == "spectrum" else spectrum
         if how == "multiply":
             y = multiply_by_hand(spectrum, response)
         else:
             y = spectrum * response
         y = inverse_by_hand(y) if how == "inverse" else tf.signal.ifft(y)
-        y = same_by_hand(y) if how == "output" else y
+        y = common.conjugated(y) if how == "output" else y
         x = tf.concat([tf.math.real(y), tf.math.imag(y)], 1)
         return tf.nn.elu(self.dense(x, "encoder/fc"))
 

@@ -114,15 +114,8 @@ def filtered(w, x, s):
     """Filter the inputs by their frequencies."""
 
     def hand(x, name):
-        """Return x; its gradient is conjugated, as a derivation by hand would have it."""
-        if s.get("by_hand") != name:
-            return x
-
-        @tf.custom_gradient
-        def same(x):
-            return tf.identity(x), tf.math.conj
-
-        return same(x)
+        """Conjugate the gradient of x, if that is asked for by its name."""
+        return common.conjugated(x) if s.get("by_hand") == name else x
 
     real, imag = tf.convert_to_tensor(w["filter/real"]), tf.convert_to_tensor(w["filter/imag"])
     gain = hand(tf.complex(1.0 + real, imag), "gain")

@@ -49,15 +49,8 @@ def new(data, fault=None, **s):
     optimizer = optimizers.make("sgd", w, settings, s.get("library", "hand"))
 
     def conjugated(x, name):
-        """Return x; its gradient is conjugated, as a derivation by hand would have it."""
-        if s.get("by_hand") != name:
-            return x
-
-        @tf.custom_gradient
-        def same(x):
-            return tf.identity(x), tf.math.conj
-
-        return same(x)
+        """Conjugate the gradient of x, if that is asked for by its name."""
+        return common.conjugated(x) if s.get("by_hand") == name else x
 
     def loss_of(w, batch, s):
         x, y = batch
