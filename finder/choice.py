@@ -8,12 +8,12 @@ from collections import Counter, namedtuple
 from .rules import BASE, RULE
 
 NUMBERS = {rule.number: rule for rule in RULE.values()}
-SETTINGS = {"select", "ignore", "exclude", "baseline"}
+SETTINGS = {"select", "ignore", "exclude", "baseline", "since", "target"}
 NOQA = re.compile(r"#\s*noqa\b(?::\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.I)
 
 
-class Choice(namedtuple("Choice", "select ignore exclude baseline")):
-    """What is asked for: codes or their beginnings, patterns of paths, and a baseline."""
+class Choice(namedtuple("Choice", "select ignore exclude baseline since target")):
+    """What is asked for: codes or their beginnings, patterns of paths, a baseline, releases."""
 
     def wants(self, found, line):
         """Tell whether a finding counts, of which `line` is the text."""
@@ -21,6 +21,9 @@ class Choice(namedtuple("Choice", "select ignore exclude baseline")):
         if quiet and (
             not quiet["codes"] or found.code in re.findall(r"\w+", quiet["codes"].upper())
         ):
+            return False
+        gone = release(NUMBERS[found.code].gone_since)
+        if gone <= release(self.since or "1.0") or gone > release(self.target or "99.0"):
             return False
         chosen = not self.select or found.code.startswith(tuple(self.select))
         return chosen and not found.code.startswith(tuple(self.ignore) or ("-",))
@@ -34,11 +37,22 @@ class Choice(namedtuple("Choice", "select ignore exclude baseline")):
         return any(fnmatch(part, one.rstrip("/")) for one in self.exclude for part in parts)
 
 
+def release(text):
+    """Return a release as numbers.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not isinstance(text, str) or not re.fullmatch(r"\d+\.\d+(\.\d+)?", text):
+        raise ValueError(f'{text!r} is no release; write it as "2.10"')
+    return [int(part) for part in text.split(".")[:2]]
+
+
 def made_choice(asked):
     """Return the choice of a command line and, behind it, of pyproject.toml.
 
     Raises:
-        ValueError: It names a code or a setting that there is not.
+        ValueError: It names a code, a release or a setting that there is not.
     """
     import os
 
@@ -55,6 +69,8 @@ def made_choice(asked):
     for one in values["select"] + values["ignore"]:
         if not any(number.startswith(one) for number in NUMBERS):
             raise ValueError(f"{one} is no code; see them all: --explain all")
+    for one in filter(None, (values["since"], values["target"])):
+        release(one)
     return Choice(**values)
 
 
@@ -142,4 +158,5 @@ def explained_code(number):
         "  found as: " + ", ".join([*rule.names, *(f".{one}()" for one in rule.methods)])
     ] * bool(rule.names or rule.methods)
     lines += [f"  {name}: {fate.verdict}; {fate.write}" for name, fate in rule.arguments.items()]
+    lines += [f"  gone since: TensorFlow {rule.gone_since}"] * (rule.gone_since != "2.0")
     return "\n".join([*lines, "  see: " + BASE + rule.page]).replace("`", "")

@@ -20,7 +20,7 @@ def command_options(arguments):
         "node_modules are skipped. Your code is read and never run. Exit status: "
         "0 nothing to do, 1 something to do, 2 wrong usage, or not read with --strict. "
         "A comment `# noqa: TFG101` silences a line; [tool.find-tf-gradients] in pyproject.toml "
-        "may set select, ignore, exclude and baseline. "
+        "may set select, ignore, exclude, since, target and baseline. "
         "A verdict is one of: same, renamed, recipe (a few lines do it), gone (leave it "
         "out), lost. SILENT: it changes without a message. OTHER STEPS: an optimizer of "
         "that name may move the weights otherwise.",
@@ -34,9 +34,14 @@ def command_options(arguments):
     parser.add_argument(
         "--diff", action="store_true", help="show what --fix would change, as a patch"
     )
+    parser.add_argument(
+        "--compat", action="store_true", help="with these: import tensorflow.compat.v1 for graphs"
+    )
     parser.add_argument("--select", metavar="CODES", help="only these, such as TFG101,TFG6")
     parser.add_argument("--ignore", metavar="CODES", help="all but these")
     parser.add_argument("--exclude", metavar="PATTERNS", help="leave out these files and folders")
+    parser.add_argument("--since", metavar="RELEASE", help="leave out what fails there already")
+    parser.add_argument("--target", metavar="RELEASE", help="leave out what still works there")
     parser.add_argument("--baseline", metavar="FILE", help="count only what is new since FILE")
     parser.add_argument("--write-baseline", action="store_true", help="write what there is to it")
     parser.add_argument("--markdown", action="store_true", help="read *.md below folders, too")
@@ -47,6 +52,8 @@ def command_options(arguments):
     asked = parser.parse_args(arguments)
     if asked.fix and "-" in asked.paths:
         parser.error("--fix needs a file to write to; use --diff")
+    if asked.compat and not (asked.fix or asked.diff):
+        parser.error("--compat needs --fix or --diff")
     if not asked.paths and not asked.explain:
         parser.error("name a file or a folder, or - for input")
     return asked
@@ -95,7 +102,7 @@ def looked_through(asked, choice):
         looked = every._replace(findings=counting_findings(every, choice))
         unread += [path] * (looked.decoded is None)
         change = looked.decoded and (asked.fix or asked.diff)
-        done = fix_file(path, looked, asked.diff) if change else ""
+        done = fix_file(path, looked, asked.diff, asked.compat) if change else ""
         for message in filter(None, [looked.message, done]):
             print(f"{path}: {message}", file=sys.stderr)
         found += (

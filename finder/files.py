@@ -5,6 +5,7 @@ import re
 import sys
 from collections import namedtuple
 
+from .compat import compat_edits
 from .find import findings
 from .notebooks import fenced_code
 from .reading import parses
@@ -149,25 +150,31 @@ def looked_at_each(paths):
         yield from pool.map(looked_at, paths, chunksize=8)
 
 
-def fixed_text(text, findings):
-    """Return a text in which each certain, local change is made."""
+def fixed_text(text, edits):
+    """Return a text in which each of the edits is made."""
     joined = [found.start() for found in re.finditer("\r\n", text)]
     joined = [at - number for number, at in enumerate(joined)]  # where the finder sees "\n"
     done, at = [], 0
-    for edit in sorted(edit for found in findings for edit in found.edits):
+    for edit in sorted(edits):
         start, end = (place + bisect.bisect_left(joined, place) for place in edit[:2])
-        done += [text[at:start], edit.text]
+        done += [text[at:start], edit.text.replace("\n", "\r\n" if joined else "\n")]
         at = end
     result = "".join(done) + text[at:]
     return result if parses(result) else text  # rather nothing than something wrong
 
 
-def fix_file(path, looked, only_show):
+def fix_file(path, looked, only_show, compat=False):
     """Write the changes to a file, or print them as a patch; return what is to be said about it."""
     text, encoding, _ = looked.decoded
-    new = fixed_text(text, looked.findings)
+    edits, why = [edit for found in looked.findings for edit in found.edits], ""
+    if compat and not path.endswith((".ipynb", ".md")):
+        try:
+            edits += compat_edits(text.replace("\r\n", "\n"))
+        except ValueError as error:
+            why = f"not changed by --compat: {error}"
+    new = fixed_text(text, edits)
     if new == text:
-        return ""
+        return why
     if only_show:
         sys.stdout.write(patch_text(path, text, new))
         return ""

@@ -5,10 +5,19 @@ import re
 from collections import namedtuple
 
 from .arguments import has_effect
+from .names import last_name
 from .tapes import is_one_tensor
 
 SECOND = {"tf.gradients": "tape/higher_order/", "tf.hessians": "tape/higher_order/"}
 TRAINED = "how-to/train-through-a-gradient/"
+# What a Keras model or layer has without values, by the names that these have.
+SYMBOLS = {"input": "#gradient-by-the-input-saliency-fgsm"}
+SYMBOLS["output"] = "#gradient-by-an-inner-layer-grad-cam-deepdream"
+SYMBOLS.update(inputs=SYMBOLS["input"], outputs=SYMBOLS["output"])
+KERAS = re.compile(r"model|layer", re.I)
+# The names of trainable variables, which a tape watches by itself, and of lists.
+VARIABLE = re.compile(r"var|param|weight|theta|kernel|bias|collection|^[wb]\d*$|^[wb]_", re.I)
+LISTED = re.compile(r"(?:variables|vars|params|weights|collection)$")
 
 
 class Notes(namedtuple("Notes", "texts silent page")):
@@ -21,6 +30,8 @@ def replacement(code, asked):
     None is better than one that leaves out what changes the result.
     """
     wanted, known, given = asked.rule.code, asked.rule.arguments, asked.given
+    if symbolic_source(code, asked):
+        return ""
     left = [name for name in given if "{" + name not in wanted and name != "tape"]
     if any(
         name not in known or known[name].silent or has_effect(given[name].node) for name in left
@@ -65,6 +76,8 @@ def expression(code, asked, name):
     refused = nested or any(is_none(one) for one in parts)
     if text == "…" or refused or code.asks(node, asked.site.scope):
         return ""
+    if all_trained(code, node, asked.site.scope):
+        return "model.trainable_variables"
     if name not in ("loss", "var_list"):
         return text
     if name == "var_list" and node is not None and is_one_tensor(code, node, asked.site.scope):
@@ -74,6 +87,41 @@ def expression(code, asked, name):
     keras = asked.rule.of == "keras optimizer" and name == "loss" and "tape" not in asked.given
     called = keras and isinstance(node, (ast.Name, ast.Attribute))
     return text + "()" if called or code.is_function(node, asked.site.scope) else text
+
+
+def all_trained(code, node, scope):
+    """Tell whether an expression asks the graph for all of its trainable variables."""
+    call = isinstance(node, ast.Call) and not node.args and not node.keywords
+    return call and "tf.trainable_variables" in code.names.paths(node.func, scope)
+
+
+def symbolic_source(code, asked):
+    """Return what among the sources, or else the target, Keras has no values for, or None."""
+    for name in ("variables", "xs", "params", "loss", "ys"):
+        passed = asked.given.get(name)
+        if not passed or passed.node is None or "tape." not in asked.rule.code:
+            continue
+        names = [one.id for one in ast.walk(passed.node) if isinstance(one, ast.Name)]
+        bound = [one.value for name in names for one in asked.site.scope.bindings(name)[0]]
+        values = [one for one in bound if isinstance(one, ast.AST)]
+        for one in (node for value in (passed.node, *values) for node in ast.walk(value)):
+            if getattr(one, "attr", "") in SYMBOLS and KERAS.search(last_name(one.value)):
+                return one
+    return None
+
+
+def unwatched(code, asked):
+    """Return the sources' text if one may be a tensor, which a tape does not watch, or None."""
+    sources = asked.first_of("xs", "variables")
+    if not sources or sources.node is None:
+        return None
+    for one in getattr(sources.node, "elts", None) or [sources.node]:
+        paths = code.names.paths(one, asked.site.scope)
+        made = any(re.match(r"tf\.(Variable|get_variable)\(\)", path) for path in paths)
+        names = map(last_name, ast.walk(one) if isinstance(one, ast.Call) else [one])
+        if not made and not any(map(VARIABLE.search, names)):
+            return sources.text
+    return None
 
 
 def notes_on_call(code, asked, listed):
@@ -94,7 +142,7 @@ def notes_on_call(code, asked, listed):
             unsure = f" if {sources.text} is one tensor, not a list"
             texts.append("drop the [0]" + (why if sure else unsure))
             silent = True
-        elif sources.node is not None:
+        elif sources.node is not None and not LISTED.search(last_name(sources.node)):
             texts.append("one tensor as source gives one gradient, not a list")
             if code.taken_apart(site) and not code.is_list(sources.node, site.scope):
                 texts.append("what is taken apart here would be the rows of that gradient")
@@ -107,6 +155,11 @@ def notes_on_call(code, asked, listed):
     if "tape." in rule.code and (inside or (target and code.derived(target.node, site.scope))):
         texts.append("a gradient of a gradient needs two tapes, one inside the other")
         page = SECOND.get(rule.id, TRAINED)
+    symbol = symbolic_source(code, asked)
+    if symbol:
+        told = f"{last_name(symbol.value)}.{symbol.attr}"
+        texts.append(f"{told} has no values: call the model on data, inside the tape's block")
+        page = page or "old-api/keras/" + SYMBOLS[symbol.attr]
     return Notes(texts, silent, page)
 
 
@@ -120,6 +173,12 @@ def notes_on_replacement(code, asked, hunk):
     if "tape." in wanted and target and target.node is not None and not hunk:
         if any(isinstance(one, ast.Call) for one in ast.walk(target.node)):
             texts.append("compute the target inside the tape's block; outside, nothing records it")
-    if "|model." in wanted and "var_list" not in asked.given:
+    scope = asked.site.scope
+    trained = any(all_trained(code, one.node, scope) for one in asked.given.values())
+    source = "tape" not in asked.given and not hunk and wanted.startswith("tape.gradient")
+    source = source and unwatched(code, asked)
+    if source and len(source) < 60:
+        texts.append(f"tape.watch({source}) before the forward pass, unless it is a variable")
+    if trained or ("|model." in wanted and "var_list" not in asked.given):
         texts.append("model.trainable_variables stands for the variables that you train")
     return texts

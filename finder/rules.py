@@ -16,11 +16,13 @@ class Fate(namedtuple("Fate", "verdict write page says silent", defaults=("", Fa
 
 RULE_FIELDS = (  # those from `of` on may be left out
     "id number names methods parameters arguments verdict write page "
-    "of says code silent steps trap rename drop"
+    "of says code silent steps trap rename drop gone_since"
 )
 
 
-class Rule(namedtuple("Rule", RULE_FIELDS, defaults=("", "", "", False, False, False, {}, ()))):
+class Rule(
+    namedtuple("Rule", RULE_FIELDS, defaults=("", "", "", False, False, False, {}, (), "2.0"))
+):
     """What became of an old call: a fate of its own, and one for each of its arguments."""
 
 
@@ -73,7 +75,7 @@ OLD_WORDS |= {"colocate_gradients_with_ops"}
 
 def triggers(text):
     """Tell whether a text has a word that a finding needs."""
-    return any(word in text for word in TRIGGERS) or (
+    return any(word in text and re.search(rf"\b{word}\b", text) for word in TRIGGERS) or (
         "function" in text and TRIGGER_K.search(text) is not None
     )
 

@@ -319,35 +319,6 @@ def test_replacement_holds_the_readers_expressions(code, replacement):
     assert find("import tensorflow as tf\n" + code)[0]["replacement"] == replacement
 
 
-@pytest.mark.parametrize(
-    ("code", "notes"),
-    [
-        ("tf.gradients(y, x[0])[0]", ["drop the [0] if x[0] is one tensor, not a list"]),
-        ("x = tf.constant(1.0)\ntf.gradients(y, x)[0]", ["drop the [0]: x is one tensor"]),
-        ("tf.gradients(y, [x])[0]", []),
-        (
-            "tf.train.AdamOptimizer().minimize(y)",
-            [
-                "a Keras optimizer of the same name may take other steps",
-                "make the optimizer once, before the first step",
-                "model.trainable_variables stands for the variables that you train",
-            ],
-        ),
-        (
-            "tf.gradients(*xy, **more)",
-            ["what *xy holds is not visible", "what **more holds is not visible"],
-        ),
-        (
-            "tf.gradients(f(x), [x])",
-            ["compute the target inside the tape's block; outside, nothing records it"],
-        ),
-    ],
-)
-def test_notes_say_what_a_replacement_leaves_open(code, notes):
-    """What depends on the reader's values is said beside the replacement."""
-    assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes
-
-
 def test_arguments_are_named_by_position_keyword_and_dict():
     """Each argument passed gets its verdict, from wherever it comes."""
     code = (

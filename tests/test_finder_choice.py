@@ -56,6 +56,33 @@ def test_codes_are_chosen_by_their_beginning(capsys):
     assert "E501 is no code; see them all: --explain all" in capsys.readouterr().err
 
 
+def test_release_of_the_code_and_of_its_goal(code_folder, capsys):
+    """`--since` leaves out what fails there already, `--target` what still works there."""
+    (code_folder / "k.py").write_text(
+        TEXT + "a = tf.keras.backend.gradients(y, x)\n"
+        "b = tf.keras.optimizers.SGD().get_updates(y, x)\n"
+    )
+    old, updates, k = ["TFG101", "TFG102", "TFG201"], ["TFG305"], ["TFG308"]
+    for asked, wanted in [
+        (("--since", "1.15"), [*old, *k, *updates]),
+        (("--since", "2.0"), [*k, *updates]),
+        (("--since", "2.9", "--target", "2.15.1"), updates),
+        (("--since", "2.11"), k),
+        (("--target", "2.10"), old),
+        (("--since", "2.16"), []),
+    ]:
+        assert found_codes(capsys, "k.py", *asked) == (bool(wanted), wanted), asked
+    for wrong in ("2.x", "2", "latest"):
+        assert find_command(["k.py", "--target", wrong]) == 2
+        assert f"{wrong!r} is no release" in capsys.readouterr().err
+    settings = "[tool.find-tf-gradients]\nsince = "
+    (code_folder / "pyproject.toml").write_text(settings + '"2.9"')
+    assert found_codes(capsys, "k.py")[1] == [*k, *updates]
+    (code_folder / "pyproject.toml").write_text(settings + "2.10")  # a number is 2.1
+    assert find_command(["k.py"]) == 2
+    assert '2.1 is no release; write it as "2.10"' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "comment, left",
     [

@@ -202,3 +202,21 @@ def test_folder_that_cannot_be_read_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(os, "scandir", refused)
     assert find_command([str(tmp_path)]) == 0
     assert f"{tmp_path}: Permission denied" in capsys.readouterr().err
+
+
+def test_compat_keeps_the_ends_of_lines_and_says_why_not(tmp_path, capsys):
+    """Two lines for a program of graphs; a line of reason for one that needs more."""
+    good, bad = tmp_path / "a.py", tmp_path / "b.py"
+    good.write_bytes(b"import tensorflow as tf  # 1.15\r\ntf.Session()\r\n")
+    bad.write_bytes(b"import tensorflow as tf\ntf.Session(tf.keras)\n")
+    assert find_command(["--fix", "--compat", str(tmp_path)]) == 0
+    assert good.read_bytes() == (
+        b"import tensorflow.compat.v1 as tf  # 1.15\r\n\r\n"
+        b"tf.disable_v2_behavior()\r\ntf.Session()\r\n"
+    )
+    assert f"{bad}: not changed by --compat: it uses tf.keras" in capsys.readouterr().err
+    assert find_command(["--fix", "--compat", str(good)]) == 0
+    assert good.read_bytes().count(b"disable") == 1  # asked twice, done once
+    with pytest.raises(SystemExit):
+        find_command(["--compat", str(good)])
+    assert "--compat needs --fix or --diff" in capsys.readouterr().err

@@ -62,3 +62,71 @@ def test_taking_a_gradient_apart_is_silent(code, silent):
     """With one source, what was a list is a tensor, which has rows."""
     (found,) = find(f"import tensorflow as tf\n{code}\n")
     assert found["silent"] == silent
+
+
+@pytest.mark.parametrize(
+    ("call", "named", "page"),
+    [
+        ("K.gradients(model.output, model.input)", "model.input", "the-input-saliency-fgsm"),
+        ("K.gradients(c, layer.output)", "layer.output", "an-inner-layer-grad-cam-deepdream"),
+        ("tf.gradients(c, [self.model.inputs[0]])", "model.inputs", "the-input-saliency-fgsm"),
+        ("K.gradients(c, x)", "model.output", "an-inner-layer-grad-cam-deepdream"),
+    ],
+)
+def test_symbolic_tensor_of_keras_is_not_passed_on(call, named, page):
+    """A tape refuses it, so it stands in no replacement; the section for it is linked."""
+    code = "import tensorflow as tf\nfrom keras import backend as K\nc = model.output[:, 1]\n"
+    (found,) = find(f"{code}g = {call}\n")
+    assert found["replacement"] == found["hunk"] == ""
+    assert any(note.startswith(f"{named} has no values") for note in found["notes"])
+    assert found["page"].endswith(f"old-api/keras/#gradient-by-{page}")
+    (found,) = find(f"{code}c = net(x)\n".replace("c = model.output[:, 1]", "") + f"g = {call}\n")
+    assert bool(found["replacement"]) == ("c, x" in call)
+
+
+WATCH = "tape.watch({}) before the forward pass, unless it is a variable"
+
+
+@pytest.mark.parametrize(
+    ("code", "notes"),
+    [
+        (
+            "tf.gradients(y, x[0])[0]",
+            ["drop the [0] if x[0] is one tensor, not a list", WATCH.format("x[0]")],
+        ),
+        (
+            "x = tf.constant(1.0)\ntf.gradients(y, x)[0]",
+            ["drop the [0]: x is one tensor", WATCH.format("x")],
+        ),
+        ("x = tf.Variable(1.0)\ntf.gradients(y, [x])", []),
+        ("tf.gradients(y, [w1, b1])", []),
+        ("tf.gradients(y, model.trainable_weights)", []),
+        (
+            "tf.gradients(y, tf.trainable_variables())",
+            ["model.trainable_variables stands for the variables that you train"],
+        ),
+        ("tf.gradients(y, [x])[0]", [WATCH.format("[x]")]),
+        (
+            "tf.train.AdamOptimizer().minimize(y)",
+            [
+                "a Keras optimizer of the same name may take other steps",
+                "make the optimizer once, before the first step",
+                "model.trainable_variables stands for the variables that you train",
+            ],
+        ),
+        (
+            "tf.gradients(*xy, **more)",
+            ["what *xy holds is not visible", "what **more holds is not visible"],
+        ),
+        (
+            "tf.gradients(f(x), [x])",
+            [
+                "compute the target inside the tape's block; outside, nothing records it",
+                WATCH.format("[x]"),
+            ],
+        ),
+    ],
+)
+def test_notes_say_what_a_replacement_leaves_open(code, notes):
+    """What depends on the reader's values is said beside the replacement."""
+    assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes

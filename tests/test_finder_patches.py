@@ -10,6 +10,8 @@ from checks import relative
 from checks.compare import same
 from checks.other_tensorflow import here
 from checks.snippets import files, read
+from finder.compat import compat_edits
+from finder.files import fixed_text
 from finder.find import find
 
 
@@ -161,3 +163,71 @@ def test_hunk_in_a_notebook_names_lines_of_its_cell():
     cells = [{"cell_type": "code", "source": source} for source in cells]
     first, second = find(json.dumps({"cells": cells}), "a.ipynb")
     assert first["hunk"].startswith("@@ -4,3 +4,5 @@\n-    loss") and not second["hunk"]
+
+
+def made_old(code):
+    """Return a program of the compat module as it was for TensorFlow 1."""
+    code = re.sub(r"^\n?tf\.disable_v2_behavior\(\).*\n", "", code, flags=re.M)
+    return code.replace("import tensorflow.compat.v1 as tf", "import tensorflow as tf")
+
+
+def compat_or_none(code):
+    """Return `code` for the compat module, or None where that is unsure or nothing is to do."""
+    try:
+        edits = compat_edits(code)
+    except ValueError:
+        return None
+    return fixed_text(code, edits) if edits else None
+
+
+OLD = [
+    (path, made)
+    for path in files()
+    # Where eager code or control flow of TensorFlow 2 raises, the two lines make it work.
+    if ".tf1" not in path.name
+    if path.parent.parent.name != "errors" and not path.name.startswith("raises_")
+    if "import tensorflow.compat.v1 as tf\n" in (code := read(path).code)
+    if (made := compat_or_none(made_old(code)))
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "made"), OLD, ids=lambda one: relative(one) if isinstance(one, Path) else ""
+)
+def test_program_of_graphs_runs_on_with_two_lines(path, made):
+    """With --compat, a program of TensorFlow 1 prints on TensorFlow 2 what it printed."""
+    assert "import tensorflow.compat.v1 as tf\n\ntf.disable_v2_behavior()\n" in made
+    outputs, error = here()(made, path.name)
+    assert not error
+    assert same(read(path).output, outputs)
+
+
+def test_many_programs_run_on():
+    """The test above has something to run."""
+    assert len(OLD) > 100
+
+
+COMPAT = "import tensorflow as tf\ns = tf.Session()\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import tensorflow as tf\nprint(tf.abs(1))\n", None),
+        (COMPAT + "tf.contrib.layers.l2_regularizer(1.0)\n", "it uses tf.contrib"),
+        (COMPAT + "with tf.GradientTape() as tape: pass\n", "it uses tf.GradientTape"),
+        ("import tf_slim\n" + COMPAT, "it uses tf_slim"),
+        (COMPAT + "from tensorflow.python.ops import math_ops\n", "imported otherwise"),
+        ("import numpy, tensorflow as tf\ntf.Session()\n", "imported otherwise"),
+        ("try:\n    import tensorflow as tf\nfinally: pass\ntf.Session()\n", "imported otherwise"),
+        (COMPAT + "print 1\n", "not Python 3"),
+        (COMPAT.replace("tf\n", "tf; import os\n"), "imported otherwise"),
+    ],
+)
+def test_program_that_would_not_run_on_is_left(code, says):
+    """Where more than two lines is needed, --compat says why, and changes nothing."""
+    if says is None:
+        assert compat_edits(code) == []
+        return
+    with pytest.raises(ValueError, match=says):
+        compat_edits(code)
