@@ -155,7 +155,7 @@ def test_notebook_is_a_light_page_and_a_file_to_take_away(path, page, base_url, 
     own = weights.pop(folder / address / "index.html")
     assert own <= max(weights.values())
     page.goto(f"{base_url}/{address}/", wait_until="networkidle")
-    link = page.locator("a", has_text="Download this notebook")
+    link = page.locator(".take-along a", has_text="notebook")
     assert (folder / address / link.get_attribute("href")).read_text("utf-8") == path.read_text(
         "utf-8"
     )
@@ -311,6 +311,56 @@ def test_lines_that_change_are_marked(page, base_url):
     assert marked[1].startswith("with tf.GradientTape() as tape:")
     for line in old.locator(".hll").all():
         assert line.text_content().strip() not in new.text_content()
+
+
+def test_what_works_stands_above_what_fails(page, base_url):
+    """Each listing of an error says by a word whether it is to be copied, in the twin, too."""
+    page.goto(f"{base_url}/errors/tape/", wait_until="networkidle")
+    said = page.locator("p:has(> :is(.works, .fails, .shows)) + .language-python")
+    assert said.count() > 20
+    first = page.locator("h2 ~ p:has(> .works)").first
+    assert "raises_" not in first.inner_text()
+    shown = Page.read(DOCS / "errors/tape.md")
+    fails = sum(embed.name.split("/")[-1].startswith("raises_") for embed in shown.embeds)
+    assert page.locator(".fails").count() == fails
+    twin = page.request.get(f"{base_url}/errors/tape/index.md").text()
+    assert twin.count("**Fails**") == fails
+    assert twin.index("**Works**") < twin.index("**Fails**")
+
+
+@pytest.mark.parametrize("topic", sorted(path.parent.name for path in DOCS.glob("topics/*/*.md")))
+def test_topic_leads_to_each_of_its_pages(topic, page, base_url):
+    """A click on a group of the navigation opens a page that has all that the group holds."""
+    page.goto(f"{base_url}/topics/{topic}/", wait_until="networkidle")
+    script = "links => links.map((link) => link.href.split('#')[0])"
+    group = page.locator(".md-nav__item--section, .md-nav__item--active").first
+    listed = set(page.locator("article li > a").evaluate_all(script))
+    held = set(group.locator("nav a.md-nav__link").evaluate_all(script)) - {page.url}
+    assert held
+    assert held <= listed
+
+
+def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
+    """The menu leads to the Chinese page; the links come before the title, on errors, too."""
+    page.goto(f"{base_url}/errors/none/", wait_until="networkidle")
+    along = page.locator(".take-along").bounding_box()
+    assert along["y"] < 200
+    assert page.locator(".take-along a").count() >= 2
+    page.locator(".md-select button").hover()
+    page.locator(".md-select__link[hreflang=zh]").click()
+    page.wait_for_url("**/zh/")
+    assert page.locator("html").get_attribute("lang") == "zh"
+
+
+def test_index_of_the_search_comes_after_the_page(page, base_url):
+    """It is larger than a page, which is there before it is asked for."""
+    page.goto(f"{base_url}/how-to/none/", wait_until="networkidle")
+    asked, loaded = page.evaluate("""[
+      performance.getEntriesByType("resource").find((one) => /search_index/.test(one.name))
+        .startTime,
+      performance.getEntriesByType("navigation")[0].loadEventStart,
+    ]""")
+    assert asked >= loaded
 
 
 def test_verdict_stands_beside_its_parameter(page, base_url):

@@ -8,12 +8,13 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from playwright.sync_api import expect
 
 from checks import DOCS, relative
 from checks.compare import same
 from checks.snippets import load_examples
 from pages.calls import VERDICTS
-from pages.page import Page
+from pages.page import MARKDOWN, Page
 from pages.parameters import nine_parameters
 from tests.built import SITE, address_built
 
@@ -78,6 +79,19 @@ def test_assistant_gets_all_in_a_few_words(folder):
     assert text in page
 
 
+def test_topics_are_texts_that_a_program_takes(folder):
+    """llms.txt lists them; they hold every page, and none is too long."""
+    listed = (folder / "llms.txt").read_text("utf-8")
+    texts = {path.name: path.read_text("utf-8") for path in folder.glob("llms/*.txt")}
+    assert len(texts) > 20
+    assert all(f"llms/{name})" in listed for name in texts)
+    assert max(len(text.encode()) for text in texts.values()) <= 100_000
+    every = "".join(texts.values())
+    for page in Page.every():
+        if page.uri.endswith(".md"):
+            assert f"# {page.sections[0].title}\n" in every, page.uri
+
+
 def test_llms_txt_lists_every_page(folder):
     """A title, what the site is, and each page once, described, under its part."""
     text = (folder / "llms.txt").read_text("utf-8")
@@ -116,7 +130,7 @@ def test_notebook_runs_in_jupyter(folder):
 def test_notebook_is_offered_on_its_page(page, base_url, folder):
     """For download, and in Colab from the branch that the notebooks are published to."""
     page.goto(f"{base_url}/parameters/grad_ys/", wait_until="networkidle")
-    link = page.locator("a", has_text="Download the examples as a notebook")
+    link = page.locator(".take-along a", has_text="notebook")
     assert (folder / "parameters/grad_ys" / link.get_attribute("href")).is_file()
     colab = page.locator("a", has_text="Colab").get_attribute("href")
     assert colab.endswith("/blob/notebooks/parameters/grad_ys/grad_ys.ipynb")
@@ -131,10 +145,23 @@ def unpacked(folder, tmp_path_factory):
     return place / archive.stem
 
 
+def test_twins_are_whole_markdown(folder):
+    """No twin has a tag, an entity, or a mark of emphasis that closes nowhere, outside its code."""
+    twins = [*folder.rglob("index.md")]
+    assert len(twins) > 90
+    for twin in twins:
+        text = twin.read_text("utf-8")
+        parts = [one for token in MARKDOWN.parse(text) for one in token.children or [token]]
+        kinds = {one.type for one in parts}
+        assert not kinds & {"html_block", "html_inline"}, twin
+        said = " ".join(one.content for one in parts if one.type == "text")
+        assert not re.search(r"\S\*\*|\*\*\S|&#?\w+;|\{[:#]", said), twin
+
+
 def test_archive_is_offered_and_holds_the_site_once(page, base_url, folder, unpacked):
     """Each page is in it, each link leads to a file in it, and it does not hold itself."""
     page.goto(base_url, wait_until="networkidle")
-    link = page.locator("a", has_text="Download the whole site").get_attribute("href")
+    link = page.locator(".take-along a", has_text="the whole site").get_attribute("href")
     with zipfile.ZipFile(folder / link) as archive:
         names = archive.namelist()
         assert names == sorted(names)
@@ -158,7 +185,7 @@ def test_archive_works_from_a_folder(page, unpacked):
     page.locator("input[data-md-component=search-query]").click()
     page.keyboard.type("grad_ys", delay=20)
     first = page.locator(".md-search-result__item > a").first
-    first.wait_for()
+    expect(first).to_have_attribute("href", re.compile("/parameters/grad_ys"))
     first.click()
     page.wait_for_url("**/parameters/grad_ys.html*")
     assert "output_gradients" in page.locator("h1").inner_text()

@@ -3,22 +3,27 @@
 The section of a bug begins with a line that says what happens, where, and what to write instead.
 """
 
-import html
 import re
+from itertools import groupby
 
 from mkdocs.exceptions import PluginError
 
+from pages.page import EMBED
 from releases.data import RELEASES, REPLAY, stated
 from releases.messages import forms
 from website.render import rendered, seen_from
 
 BUG = re.compile(r"(.+): on <!-- on (\S+) -->\. \*Instead:\* (.+)\.$", re.M)
 
+RUN = re.compile(r'(?:^--8<-- ".+\.md"\n+)+', re.M)  # of listings, with no word between them
+LABELS = {"fails": "Fails", "shows": "Prints it", "works": "Works"}  # of a listing
+
 
 def noted(markdown, page, site):
-    """Return the Markdown of `page`, as its file has it, with a note under each of its errors.
+    """Return the Markdown of `page`, as its file has it, with a note in each of its errors.
 
     The note says which releases print what the error's first example shows, and what others print.
+    It stands above the listings, which are labelled by what they do.
 
     Raises:
         PluginError: The example has not been replayed. The site is not built.
@@ -28,12 +33,37 @@ def noted(markdown, page, site):
         same, others = forms(name, site.outcomes, RELEASES)
         if not same:
             raise PluginError(f"There is no example {name}, or it has changed: {REPLAY}.")
-        # In what others print, brackets are no link.
-        shown = {html.escape(text).replace("](", "]&#40;"): on for text, on in others.items()}
-        note = rendered("forms.md", same=same, others=shown)
+        note = rendered("forms.md", same=same, others=others)
         before, after = markdown.split(entry.text)
-        markdown = f"{before}{entry.text.rstrip()}\n\n{note}\n\n{after}"
+        says, listings = listings_of(entry)
+        markdown = f"{before}{says}{note}\n\n{listings}{after}"
     return markdown
+
+
+def listings_of(entry):
+    """Return what an entry says above its listings, and the rest, with a label on each listing.
+
+    Of those that follow each other, what works stands above what fails. Where a sentence leads to
+    one, the sentence says what it does.
+    """
+    head = entry.text[: EMBED.search(entry.text).start()]
+
+    def kind(name):
+        shows = "shows" if name == entry.names[0] else "works"
+        return "fails" if re.search(r"/(raises|kills|hangs)_", name) else shows
+
+    def listing(name):
+        return f'**{LABELS[kind(name)]}**{{: .{kind(name)} }}\n\n--8<-- "{name}"\n\n'
+
+    def ordered(run):
+        names, done = re.findall('"(.+)"', run[0]), []
+        for works, group in groupby(names, lambda name: kind(name) == "works"):
+            at = max(len(done) - 1, 0) if works else len(done)
+            done.insert(at, "".join(map(listing, group)))
+        alone = all(kind(name) == "works" for name in names)
+        return run[0] if alone else "".join(done)
+
+    return head, RUN.sub(ordered, entry.text[len(head) :])
 
 
 def listed(page, site, which=""):

@@ -52,7 +52,7 @@ def mend_search(folder):
 def pack(folder):
     """Write a site that works from a folder into a zip file beside it, the same each time."""
     with zipfile.ZipFile(f"{folder}.zip", "w") as packed:
-        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+        for file in sorted(filter(Path.is_file, folder.rglob("*")), key=str):
             entry = zipfile.ZipInfo(file.relative_to(folder.parent).as_posix())  # of 1980
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
@@ -65,6 +65,7 @@ def finish(config, texts):
     """
     folder = Path(config.site_dir)
     for path, text in texts.items():
+        folder.joinpath(path).parent.mkdir(exist_ok=True)
         folder.joinpath(path).write_text(text, "utf-8")
     write_math_font(folder)
     mend_search(folder)

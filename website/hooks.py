@@ -59,6 +59,11 @@ def on_page_content(html, page, config, files):
     return layout.laid_out(matrix.anchored(html, page, config.extra["site"]))
 
 
+def on_post_page(output, page, config):
+    """Let long names break in what stands beside the text."""
+    return layout.with_breakable_names(output)
+
+
 @event_priority(-200)  # after the search index is written
 def on_post_build(config):
     """Write what readers take along, and finish the site; its archive holds all."""

@@ -22,7 +22,7 @@ OUTPUT = re.compile(
 LISTING = re.compile(
     r'(<div class="language-(?!output)[^"]+")(.*?)<pre><span></span><code>(.*?)</code></pre>', re.S
 )
-FITS = 57  # columns: on a phone, and in one of two columns on a wide screen
+FITS = 60  # columns: on a phone, and in one of two columns on a wide screen
 
 
 def numbered_listing(numbers, listing):
@@ -49,6 +49,11 @@ def breakable(element):
         return re.sub(r"(?<=\w)[._(](?=\w)", r"\g<0><wbr>", name[0])
 
     return re.sub(r"[\w.(]{20,}(?![^<>]*>)", joints, element[0])
+
+
+def with_breakable_names(page):
+    """Return the HTML of a whole page whose names may break in its navigation and contents."""
+    return re.sub('<span class="md-ellipsis">.*?</span>', breakable, page, flags=re.S)
 
 
 def laid_out(content):

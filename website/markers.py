@@ -50,7 +50,7 @@ def shapes_of_recipe(page, site, on, recipe):
     return rendered("runs.md", page=page, **data)
 
 
-TEMPLATES = "became cases history legend parameters statements symptoms verdicts".split()
+TEMPLATES = "became cases history legend parameters statements symptoms topic verdicts".split()
 MARKERS = {
     **{word: partial(from_template, f"{word}.md") for word in TEMPLATES},
     **{word: partial(on_releases, word) for word in ("since", "until", "on")},

@@ -1,6 +1,7 @@
 """Fill templates, with what they may call."""
 
 import posixpath
+import re
 from datetime import date
 
 import jinja2
@@ -30,6 +31,13 @@ def full_title(page):
     return (f"{page.ancestors[0].title}: " if page.ancestors else "") + page.title
 
 
+def codespan(text):
+    """Return text as inline code, whatever it holds."""
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if ticks > "`" else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
 def stop(message):
     """Stop a template.
 
@@ -45,7 +53,7 @@ TEMPLATES = jinja2.Environment(
     trim_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
-TEMPLATES.filters["minor"] = minor
+TEMPLATES.filters |= {"codespan": codespan, "minor": minor}
 TEMPLATES.globals |= {"RELEASES": RELEASES, "VERDICTS": VERDICTS}
 for shared in (full_title, home, seen_from, span, spelled, stop, verdict_chip):
     TEMPLATES.globals[shared.__name__] = shared

@@ -14,12 +14,13 @@ from website.render import rendered
 
 EMBED = re.compile(r'^( *)--8<-- "(.+)"$', re.M)
 PICTURE = re.compile(r".*<title\b[^>]*>(.*?)</title>\s*<desc\b[^>]*>(.*?)</desc>.*", re.S)
+LIMIT = 100_000  # bytes, which programs that read for a model take at once
 BLOCK = re.compile(r'^(?:===|!!!|\?\?\?).*?"(.+)"\n((?: {4}.*\n|\n)+)', re.M)
 PROSE = re.compile(
     r"(?P<code>^ *```.*?^ *```$|`[^`\n]+`)|\]\((?P<path>[^)\s:#]+)(?=[)\s#])"
     r'|<figure\b[^>]* aria-label="(?P<picture>[^"]+)"[^>]*>|<(svg|style|script)\b.*?</\4>'
     r"|<fieldset>.*?</fieldset>|<!--.*?-->|</?[a-z]+(?:\s[^<>]*)?>"
-    r"|(?<=\S) *\{(?:[#:]| lang=)[^}\n]*\}",
+    r"|(?:(?<=\S) *|^)\{(?:[#:]| lang=)[^}\n]*\}",
     re.M | re.S,
 )
 
@@ -65,6 +66,21 @@ def twin(page, site, base):
     return text.replace("\n", f"\n\n[Read this as a web page]({html})\n", 1) + "\n"
 
 
+def texts_of_topic(part, site):
+    """Return what a part of the navigation holds, in texts of at most LIMIT bytes, by their paths.
+
+    A page is cut only where it is longer, at a heading.
+    """
+    name, texts = re.sub(r"\W+", "-", part.title.lower()).strip("-"), [""]
+    pages = [page for page in site.pages.values() if part == page or part in page.ancestors]
+    for text in (twin(page, site, "llms") for page in pages):
+        for piece in re.split("^(?=## )", text, flags=re.M) if len(text) > LIMIT // 2 else [text]:
+            if len((texts[-1] + piece).encode()) > LIMIT:
+                texts.append("")
+            texts[-1] += piece
+    return {f"llms/{name}{f'-{n}' if n > 1 else ''}.txt": text for n, text in enumerate(texts, 1)}
+
+
 def guide(site):
     """Return what an assistant needs that ports code, in one text."""
     data = {"site": site, "taken_from": taken_from, "beside": beside, "rules": joined()["rules"]}
@@ -77,6 +93,10 @@ def twins_and_lists(site):
     for page in pages:
         address = beside(page.file)
         texts[address] = twin(page, site, posixpath.dirname(address))
-    texts["llms.txt"] = rendered("llms.txt", site=site, taken_from=taken_from) + "\n"
+    topics = {part.title: texts_of_topic(part, site) for part in site.nav}
+    for found in topics.values():
+        texts |= found
+    data = {"site": site, "taken_from": taken_from, "topics": topics}
+    texts["llms.txt"] = rendered("llms.txt", **data) + "\n"
     texts["llms-port.txt"] = guide(site)
     return texts | {"llms-full.txt": "\n".join(twin(page, site, "") for page in pages)}

@@ -15,8 +15,10 @@
   };
   const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
   let asked = [];
+  const texts = new Map(); // a find has two of its paragraphs at most
   const { addEventListener, postMessage } = Worker.prototype;
   Worker.prototype.postMessage = function (message) {
+    if (message.type === 0) message.data.docs.forEach(({ location, text }) => texts.set(location, text));
     if (message.type === 2) asked = words(message.data);
     postMessage.call(this, message.type === 2 ? { type: 2, data: ask(message.data) } : message);
   };
@@ -37,7 +39,7 @@
   const weigh = (find) => {
     const error = /errors\/.+#/.test(find.location);
     const title = run(find.title, error ? 3 : 4);
-    find.score *= 2 ** (2 * title + run(find.text, 4) + (error && title ? 10 : 0));
+    find.score *= 2 ** (2 * title + run(texts.get(find.location), 4) + (error && title ? 10 : 0));
   };
   const best = (finds) => finds.sort((one, other) => other.score - one.score)[0].score;
   Worker.prototype.addEventListener = function (type, listener, ...options) {
@@ -49,5 +51,22 @@
       }
       listener(event);
     }, ...options);
+  };
+
+  // The index is larger than a page: it comes when the box is used, or nothing else is to do.
+  const later = new Promise((resolve) => {
+    window.addEventListener("focusin", ({ target }) => {
+      if (target.matches("[type=search], .md-search *")) resolve();
+    });
+    window.addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(resolve));
+  });
+  const { open, send } = XMLHttpRequest.prototype;
+  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
+    this.waits = url.endsWith("search_index.json") ? later : null;
+    open.call(this, method, url, ...rest);
+  };
+  XMLHttpRequest.prototype.send = function (...body) {
+    if (this.waits) this.waits.then(() => send.apply(this, body));
+    else send.apply(this, body);
   };
 }
