@@ -32,6 +32,9 @@ HEIGHTS = """() => [...document.querySelectorAll(".language-python")]
     listing.style.contentVisibility = visibility;
     return listing.getBoundingClientRect().height;
   }))"""
+# The rows of tabs of which a part is behind a scroll bar.
+HIDDEN_PARTS = """found => found.filter((row) => row.scrollWidth > row.clientWidth)
+    .map((row) => row.innerText)"""
 # The names in headings and tables of which a part without a joint stands on two lines.
 CUT_WORDS = """() => [...document.querySelectorAll(":is(h1, h2, h3, td)")].flatMap((text) => {
   const found = [];
@@ -125,6 +128,7 @@ def test_page_keeps_its_promises(source, visit, base_url, folder, subtests):
     page.set_viewport_size({"width": 390, "height": 844})
     with subtests.test("nothing but code and tables, which scroll, is wider than a phone"):
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+        assert page.eval_on_selector_all(".tabbed-labels", HIDDEN_PARTS) == []
 
     with subtests.test("tables are cards there: no cell is cut off, and each says its column"):
         assert page.evaluate(WRONG_CELLS) == []
@@ -165,12 +169,16 @@ def test_cell_of_the_matrix_unfolds_what_differs(page, base_url):
     """A click on a cell that says differs shows what that release printed, below its row."""
     page.goto(f"{base_url}/evidence/releases/", wait_until="networkidle")
     cell = page.locator(".matrix td.differs a").first
+    assert not cell.is_visible()
+    page.locator("details:has(.matrix td.differs) > summary").first.click()
     row = page.locator(cell.get_attribute("href"))
     note = row.locator("+ .note")
     assert not note.count()
     cell.click()
     note.locator("pre").first.wait_for()
     assert page.evaluate("document.activeElement.closest('.note') !== null")
+    page.reload(wait_until="networkidle")
+    expect(note).to_be_visible()  # the address opens the page's rows, too
 
 
 @pytest.mark.parametrize("release", [RELEASES[0], "2.9.3", RELEASES[-1]])

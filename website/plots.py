@@ -74,16 +74,18 @@ def curves(figure, outputs, across=None):
         axes.set_xlabel(below or "")
     handles = labels | (sides if len(outputs) > 1 else {})
     axes.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1, 1))
-    return f"Curves of the printed lines {', '.join(labels)}"
+    across = f" over {below}" if below else ""
+    drawn = f", {' broad and '.join(sides)} thin" if len(sides) > 1 else ""
+    return f"The printed lines {', '.join(labels)}{across}{drawn}."
 
 
 def cells(figure, outputs):
-    """Draw a cell for each printed number, and return what that shows in words.
+    """Draw a cell for each printed number, and return what that shows and its scale in words.
 
     Raises:
         ValueError: An example prints no block of rows.
     """
-    grid = figure.subplots(1, len(outputs), squeeze=False)[0]
+    grid, scales = figure.subplots(1, len(outputs), squeeze=False)[0], {}
     for (name, output), axes in zip(outputs.items(), grid, strict=True):
         rows = [row for _, row in printed_rows(output, 3)]
         rows = [row for row in rows if len(row) == max(map(len, rows))]
@@ -93,8 +95,10 @@ def cells(figure, outputs):
         axes.invert_yaxis()
         axes.set(aspect="equal", title=side(name, {}))
         axes.set_axis_off()
-    titles = ", ".join(axes.get_title() for axes in figure.axes)
-    return f"The printed numbers as cells, the larger the lighter: {titles}"
+        scales[side(name, {})] = f"{min(map(min, rows)):g} to {max(map(max, rows)):g}"
+    said = {"each": scales[side(name, {})]} if len(set(scales.values())) == 1 else scales
+    said = ", ".join(f"{title} from {scale}" for title, scale in said.items())
+    return f"The printed numbers as cells, from dark to light, {said}."
 
 
 DRAW = {"plot": (curves, 340), "heat": (cells, 300)}
@@ -121,6 +125,7 @@ def picture(kind, page, site, *names):
     svg = UNUSED.sub("", file.getvalue()[file.getvalue().index("<svg") :])
     for colour, shown in {INK: "currentColor", **CURVES}.items():
         svg = svg.replace(colour, shown)
-    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1)
+    svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)  # whose caption says what it shows
+    caption = f"<figcaption>{html.escape(says)}</figcaption>"
     # Its words are those of the outputs, which the search has.
-    return f"<figure data-search-exclude>{' '.join(svg.split())}</figure>"
+    return f"<figure data-search-exclude>{' '.join(svg.split())}{caption}</figure>"

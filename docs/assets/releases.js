@@ -21,6 +21,7 @@ const show = async () => {
   await loaded();
   const found = differs.notes.filter((note) => (row ? note.anchor === wanted : note.on.includes(wanted)));
   if (row) {
+    row.closest("details").open = true;
     row.insertAdjacentHTML("afterend", `<tr class="note"><td colspan="${choice.length}"><div tabindex="-1">${found.map(({ html }) => html).join("")}</div>`);
     document.querySelector(".note div").focus();
     row.scrollIntoView({ block: "center" });
