@@ -74,9 +74,8 @@ def curves(figure, outputs, across=None):
         axes.set_xlabel(below or "")
     handles = labels | (sides if len(outputs) > 1 else {})
     axes.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1, 1))
-    across = f" over {below}" if below else ""
     drawn = f", {' broad and '.join(sides)} thin" if len(sides) > 1 else ""
-    return f"The printed lines {', '.join(labels)}{across}{drawn}."
+    return f"The printed lines {', '.join(labels)} over {below or 'their place'}{drawn}."
 
 
 def cells(figure, outputs):
@@ -85,7 +84,7 @@ def cells(figure, outputs):
     Raises:
         ValueError: An example prints no block of rows.
     """
-    grid, scales = figure.subplots(1, len(outputs), squeeze=False)[0], {}
+    grid, scales = figure.subplots(1, len(outputs), squeeze=False)[0], []
     for (name, output), axes in zip(outputs.items(), grid, strict=True):
         rows = [row for _, row in printed_rows(output, 3)]
         rows = [row for row in rows if len(row) == max(map(len, rows))]
@@ -95,10 +94,8 @@ def cells(figure, outputs):
         axes.invert_yaxis()
         axes.set(aspect="equal", title=side(name, {}))
         axes.set_axis_off()
-        scales[side(name, {})] = f"{min(map(min, rows)):g} to {max(map(max, rows)):g}"
-    said = {"each": scales[side(name, {})]} if len(set(scales.values())) == 1 else scales
-    said = ", ".join(f"{title} from {scale}" for title, scale in said.items())
-    return f"The printed numbers as cells, from dark to light, {said}."
+        scales.append(f"{side(name, {})} from {min(map(min, rows)):g} to {max(map(max, rows)):g}")
+    return f"The printed numbers as cells, from dark to light: {', '.join(scales)}."
 
 
 DRAW = {"plot": (curves, 340), "heat": (cells, 300)}
@@ -123,9 +120,9 @@ def picture(kind, page, site, *names):
         says = draw(figure, outputs, **options)
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = UNUSED.sub("", file.getvalue()[file.getvalue().index("<svg") :])
-    for colour, shown in {INK: "currentColor", **CURVES}.items():
+    hidden = {"<svg ": '<svg aria-hidden="true" '}  # whose caption says what it shows
+    for colour, shown in {INK: "currentColor", **CURVES, **hidden}.items():
         svg = svg.replace(colour, shown)
-    svg = svg.replace("<svg ", '<svg aria-hidden="true" ', 1)  # whose caption says what it shows
-    caption = f"<figcaption>{html.escape(says)}</figcaption>"
+    drawn = f"{' '.join(svg.split())}<figcaption>{html.escape(says)}</figcaption>"
     # Its words are those of the outputs, which the search has.
-    return f"<figure data-search-exclude>{' '.join(svg.split())}{caption}</figure>"
+    return f"<figure data-search-exclude>{drawn}</figure>"
