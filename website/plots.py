@@ -64,9 +64,8 @@ def curves(figure, outputs, across=None):
     axes, labels, sides = figure.subplots(), {}, {}
     for place, (name, output) in enumerate(outputs.items()):
         drawn, below, x = lines_to_draw(name, output, across)
-        width = (
-            {"linewidth": 2.5} if place or len(outputs) == 1 else {"linewidth": 9, "alpha": 0.35}
-        )
+        thin = place or len(outputs) == 1
+        width = {"linewidth": 2.5} if thin else {"linewidth": 9, "alpha": 0.35}
         sides[side(name)] = Line2D([], [], color=INK, **width)
         for number, (label, y) in enumerate(drawn.items()):
             axes.plot(x, y, color=f"C{number}", **width)
