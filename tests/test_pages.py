@@ -358,7 +358,7 @@ def test_row_has_a_cell_for_each_column(page):
 FORM = {
     *("see also", "traps", "in public code", "every parameter", "by hand", "old and new"),
     *("what changes", "what changed and why", "what readers ask"),
-    *("what breaks silently", "what goes wrong silently"),
+    *("what breaks silently", "what goes wrong silently", "接下来"),
 }
 ALIKE = 100  # so many characters may not be printed by examples of two pages
 

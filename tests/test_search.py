@@ -318,8 +318,8 @@ def test_old_call_finds_a_page_that_says_what_became_of_it(source, ask, subtests
 
 @pytest.mark.parametrize("words", CHINESE)
 def test_question_in_chinese_finds_the_chinese_page_soon(words, ask):
-    """Behind the page that settles it, a reader sees one in the language of the question."""
-    assert "/zh/" in ask([words])[words].pages[1:5]
+    """Beside the page that settles it, a reader sees one in the language of the question."""
+    assert any(page.startswith("/zh/") for page in ask([words])[words].pages[:5])
 
 
 def test_search_finds_something_from_the_first_letter_on(ask, folder):
