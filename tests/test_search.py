@@ -183,7 +183,7 @@ PASTED = [
     ("'Variable' object has no attribute '_unique_id'", "errors/keras/"),
     ("如何停止梯度", "parameters/stop_gradients/"),
     ("二阶导数怎么求", "tape/higher_order/"),
-    ("雅可比矩阵", "tape/jacobian/"),
+    ("雅可比矩阵", "zh/second-order/"),
     ("梯度为什么是 None", "tape/watch/"),
     ("每个样本的梯度", "explanation/sum-over-targets/"),
     ("tf.gradients 还能用吗", "start/still-there/"),
