@@ -33,13 +33,14 @@ class Weight(namedtuple("Weight", "name shape dtype trainable")):
 
 
 class Step(
-    namedtuple("Step", "inputs losses gradients applied terms direct rows before after state")
+    namedtuple("Step", "inputs losses early gradients applied terms direct rows before after state")
 ):
     """One training step.
 
     Attributes:
         inputs: The arrays that the step was given.
-        losses: The value of each loss before the step, by name.
+        losses: The value of each loss before the operation that trains by it, by name.
+        early: Of each loss, the value before the first such operation if it is another, or None.
         gradients: For each trained weight an array, or None.
         applied: For each trained weight what reached the optimizer (clipped, say), or None.
         terms: Of several losses, the gradients of each, one list after the other.
@@ -190,6 +191,7 @@ def load_record(path):
         step = Step(
             part("inputs", len(about["inputs"])),
             losses,
+            part("early", len(losses)),
             part("gradients", trained),
             part("applied", trained),
             part("terms", trained * len(losses) if len(losses) > 1 else 0),

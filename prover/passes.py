@@ -39,6 +39,7 @@ def run_pass(program, start, weights_before, batches, rounding=None):
             Step(
                 inputs,
                 result.losses,
+                list(result.early),
                 list(gradients),
                 [
                     None if same_array(a, g) else as_stored(a)

@@ -17,10 +17,14 @@ STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Cei
 READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
 
 
-class Computed(namedtuple("Computed", "losses gradients applied terms direct", defaults=((),))):
+COMPUTED = "losses gradients applied terms direct early"
+
+
+class Computed(namedtuple("Computed", COMPUTED, defaults=((), ()))):
     """What a step computed: losses, gradients, those given to the optimizer, those of each loss.
 
-    And, where a loss is computed from a gradient, those with that one held constant.
+    And, where a loss is computed from a gradient, those with that one held constant; and the losses
+    before the first train op that are others later.
     """
 
 
@@ -141,7 +145,7 @@ class GraphProgram:
         feed = dict(zip(self.places, inputs))
         losses, rows, applied, direct = self.evaluate(feed)
         gradients = [next((g for g in column if g is not None), None) for column in zip(*rows)]
-        terms = rows
+        terms, early = rows, [None] * len(losses)
         for number, op in enumerate(self.train_ops):
             if number:  # what the operations before it have changed counts
                 later, terms, given, _ = self.evaluate(feed)
@@ -153,10 +157,10 @@ class GraphProgram:
                     applied[k] = given[k] if number else applied[k]
             if number and number < len(losses):
                 name = list(losses)[number]
-                losses[name] = later[name]
+                early[number], losses[name] = losses[name], later[name]
         if self.changed:
             gradients, applied = applied, [None] * len(applied)
-        return Computed(losses, gradients, applied, rows if len(rows) > 1 else [], direct)
+        return Computed(losses, gradients, applied, rows if len(rows) > 1 else [], direct, early)
 
     def evaluate(self, feed):
         """Return losses, gradients of each, what optimizers get, and `direct`; change nothing."""

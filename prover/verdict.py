@@ -66,7 +66,7 @@ def judged(old, new, loss_with=None):
         "state": [one.name for one in old.others],
     }
     chance = random_parts({"old program": old, "new step": new}, names)
-    old = with_nearer_gradients(old, new, tolerance)
+    old = with_nearer_numbers(old, new, tolerance)
     apart = gaps(new.steps, old.steps)
     apart["step"] = without_common(new, old, apart["step"])
     silent = [name for name, one in (("old", old), ("new", new)) if one.about["silent"]]
@@ -100,6 +100,8 @@ def judged(old, new, loss_with=None):
     if chance:
         verdict, notes, cause = "not comparable", chance + notes, new_chance(old, new)
     elif first:
+        if wrong["loss"].any() and not wrong["loss"][0, 0]:
+            loss_with = None  # which runs the first loss, and that one agrees
         case = Case(old, new, first[1], first[0], wrong, apart, tolerance, names, loss_with)
         with np.errstate(all="ignore"):  # a side may hold infinity
             verdict = "differs"
@@ -216,17 +218,24 @@ def advice(drawn):
     )
 
 
-def with_nearer_gradients(old, new, tolerance):
-    """Return the record with its gradients as the optimizer got them, if the new ones are those."""
-    given = [
-        one._replace(gradients=[a if b is None else b for a, b in zip(one.gradients, one.applied)])
-        for one in old.steps
-    ]
-    counts = [
-        np.sum(gaps(new.steps, steps)["gradient"] > tolerance["gradient"])
-        for steps in (old.steps, given)
-    ]
-    return old._replace(steps=given) if counts[1] < counts[0] else old
+def with_nearer_numbers(old, new, tolerance):
+    """Return the record with the other numbers that it holds, where the new ones are those.
+
+    These are the gradients as the optimizer got them, and the losses before the first train op.
+    """
+    for kind, part, other in (("gradient", "gradients", "applied"), ("loss", "losses", "early")):
+        steps = []
+        for one in old.steps:
+            was = getattr(one, part)
+            values = was.values() if kind == "loss" else was
+            found = [a if b is None else b for a, b in zip(values, getattr(one, other))]
+            found = dict(zip(was, found)) if kind == "loss" else found
+            steps.append(one._replace(**{part: found}))
+        counts = [
+            np.sum(gaps(new.steps, some)[kind] > tolerance[kind]) for some in (old.steps, steps)
+        ]
+        old = old._replace(steps=steps) if counts[1] < counts[0] else old
+    return old
 
 
 def without_common(new, old, apart):

@@ -2,8 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
+from prover.compare import compare
+from prover.record import record
 from trials.__main__ import LISTS, OUTCOMES, as_wanted, outcome_of, table_of
 
 SAID = json.loads(OUTCOMES.read_text("utf-8"))
@@ -40,3 +44,34 @@ def test_page_shows_the_figures():
     """The table is made from the outcomes, and says when."""
     shown = (OUTCOMES.parent / "figures.txt").read_text("utf-8")
     assert shown.startswith(table_of(SAID)), "The table is old: python -m trials"
+
+
+@pytest.mark.parametrize("when", ["before each train op", "before the first", "elsewhere"])
+def test_losses_of_two_train_ops_may_be_read_at_either_time(when, tmp_path):
+    """The second loss counts before its own train op, as the old step did, or before all."""
+    v1, path = tf.compat.v1, str(tmp_path / "old.npz")
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [3])
+        a, b = (v1.get_variable(n, initializer=np.float32([1, 2, 3])) for n in "ab")
+        losses = {"a": v1.reduce_sum(x * a**2), "b": v1.reduce_sum(a * b * x)}
+        sgd = v1.train.GradientDescentOptimizer(0.1)
+        ops = [sgd.minimize(losses["a"], None, [a]), sgd.minimize(losses["b"], None, [b])]
+        session.run(v1.global_variables_initializer())
+        record(path, session, losses, {x: np.float32([1, 0.5, 2])}, ops)
+    a, b = (tf.Variable([1.0, 2.0, 3.0], name=n) for n in "ab")
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            first = tf.reduce_sum(x * a**2)
+        by_a, early = tape.gradient(first, a), tf.reduce_sum(a * b * x)
+        a.assign_sub(0.1 * by_a)
+        with tf.GradientTape() as tape:
+            second = tf.reduce_sum(a * b * x)
+        by_b = tape.gradient(second, b)
+        b.assign_sub(0.1 * by_b)
+        losses = {"before each train op": second, "before the first": early}
+        return {"a": first, "b": losses.get(when, second + early)}, [by_a, by_b]
+
+    report = compare(path, step, [a, b])
+    assert report.verdict == ("differs" if when == "elsewhere" else "the same"), str(report)
+    assert not report.cause or report.cause.key not in ("exchanged", "sample-weights"), str(report)
