@@ -68,7 +68,8 @@ class GraphProgram:
             self.places = list(feeds[0])
             self.feeds = [list(one.values()) for one in feeds]
         self.train_ops = train_op if isinstance(train_op, (list, tuple)) else [train_op]
-        self.train_ops = [one for one in self.train_ops if one is not None]
+        # An assignment to a resource variable is no operation, but has one.
+        self.train_ops = [getattr(one, "op", one) for one in self.train_ops if one is not None]
         final = self.graph.finalized
         if final:
             self.graph._unsafe_unfinalize()
