@@ -116,7 +116,9 @@ class Comparison:
         numbers = {value.type for node in nodes for value in node.attr.values()}
         kinds = [tf.dtypes.as_dtype(one).name for one in numbers if 0 < one < 24]
         kinds = [one for one in kinds if one != "float32"]  # of a rate, or of a constant
-        return other, kinds, sorted({node.op for node in nodes})
+        by_hand = {one.op for one in nodes if "_gradient_op_type" in one.attr}
+        by_hand = {"CustomGradient"} if "IdentityN" in by_hand else set()
+        return other, kinds, sorted({one.op for one in nodes} | by_hand)
 
     def choose(self, choices):
         """Take the one order of weights that gives the loss of the record."""

@@ -53,8 +53,8 @@ def unused_input(case):
     """An input has no effect on the new loss."""
     for k, name in enumerate(case.old.about["inputs"]):
         value = case.old.steps[0].inputs[k]
-        vector = value.ndim and value.size == len(value)
-        if not case.loss_with or value.dtype.kind != "f" or not vector or not np.ptp(value):
+        weights = value.ndim and value.dtype.kind == "f" and np.ptp(value) and np.min(value) >= 0
+        if not case.loss_with or not weights:
             continue
 
         def change(weights, inputs, k=k):

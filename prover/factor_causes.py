@@ -17,11 +17,11 @@ def named_factor(case, ratios, what, sizes=None):
     factor, steps = float(np.mean(ratios)), len(case.old.steps)
     if steps < 2 or not np.all(np.isfinite(ratios)) or not np.all(ratios):
         return None
+    evidence = f"{what} is {factor:.6g} times the old one in each of {steps} steps"
+    if factor < 0 and np.ptp(ratios) < 1e-2 * abs(factor):
+        return reason("sign", evidence, place=what.capitalize())
     if np.ptp(ratios) > 1e-4 * abs(factor):
         return weights_factor(case, ratios, what)
-    evidence = f"{what} is {factor:.6g} times the old one in each of {steps} steps"
-    if factor < 0:
-        return reason("sign", evidence, place=what.capitalize())
     whole = max(factor, 1 / factor)
     less = [size for size in sizes if size > 2 and abs(whole - size / (size - 1)) < 1e-5]
     if less:

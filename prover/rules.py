@@ -18,7 +18,7 @@ PLACES = (
     "corrected",
 )  # of epsilon: of the root; scaled as Adam's paper has it
 CLIPS = ("none", "global norm", "norm of each", "value")
-WIDTHS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5)  # in which it is moved
+BELOW = "beta", "rho"  # these are near 1: their distance from it is moved
 DECAYS = [10 ** (k / 4 - 6) for k in range(25)]
 
 
@@ -73,7 +73,7 @@ FAMILIES = (
 )
 
 
-class Sample(namedtuple("Sample", "gradients weights norms which")):
+class Sample(namedtuple("Sample", "gradients weights norms which beside", defaults=(None,))):
     """Some elements of all weights, step by step.
 
     Attributes:
@@ -81,6 +81,7 @@ class Sample(namedtuple("Sample", "gradients weights norms which")):
         weights: An array for each step, of the elements before it.
         norms: For each step the norm of each weight's whole gradient.
         which: For each element, the number of its weight.
+        beside: An array for each step, of which the step may hold any share besides; or None.
     """
 
 
@@ -92,13 +93,13 @@ def sampled(record, chosen):
     """Return a `Sample` of some weights of a record, and the function that samples steps."""
     random, places = np.random.RandomState(0), {}
     for k in chosen:
-        values = [wide(one.gradients[k]).ravel() for one in record.steps]
+        values = [parts_of(one.gradients[k]) for one in record.steps]
         sizes = np.abs(values)
         alive = np.flatnonzero(np.all(sizes > SURE * np.sqrt(np.mean(sizes**2)), 0))
         places[k] = np.sort(random.permutation(alive)[:SAMPLE])
 
     def take(arrays):
-        return np.concatenate([wide(arrays[k]).ravel()[places[k]] for k in chosen])
+        return np.concatenate([parts_of(arrays[k])[places[k]] for k in chosen])
 
     which = np.concatenate([np.full(len(places[k]), k) for k in chosen])
     norms = [
@@ -107,6 +108,11 @@ def sampled(record, chosen):
     gradients = [take(one.gradients) for one in record.steps]
     sample = Sample(gradients, [take(one.before) for one in record.steps], norms, which)
     return sample, lambda steps: [take(moves(one)) for one in steps]
+
+
+def parts_of(values):
+    """Return the elements of an array as a vector; of complex ones, both parts."""
+    return wide(values).ravel().view("f8")
 
 
 def ways_of(rule, sample):
@@ -161,34 +167,86 @@ def clipped(rule, gradient, norms, which):
     return gradient * np.array([factors[k] for k in which])
 
 
+def left_of_steps(rule, sample, steps, known=None):
+    """Return what a rule leaves of each step, and the rates: known ones, or those that fit best."""
+    rates, gaps = [], []
+    sides = ways_of(rule, sample), own_moves(rule, steps)
+    if sample.beside:
+        sides = [[without(*both) for both in zip(side, sample.beside)] for side in sides]
+    for t, (way, step) in enumerate(zip(*sides)):
+        with np.errstate(all="ignore"):
+            rates.append(known[t] if known else -np.dot(way, step) / np.dot(way, way))
+            gaps.append(step + rates[-1] * way)
+    return gaps, rates
+
+
+def without(values, other):
+    """Return a vector less its part along another one."""
+    return values - other * (np.dot(values, other) / (np.dot(other, other) or 1.0))
+
+
 def fitted(rule, sample, steps, known=None):
     """Return how well a rule explains steps, with known rates or one of its own for each."""
-    rest = whole = 0.0
-    rates = []
-    moved = zip(ways_of(rule, sample), own_moves(rule, steps), steps)
-    for t, (way, step, whole_step) in enumerate(moved):
-        with np.errstate(all="ignore"):
-            rate = known[t] if known else -np.dot(way, step) / np.dot(way, way)
-            gap = step + rate * way
-        rest, whole = rest + np.dot(gap, gap), whole + np.dot(whole_step, whole_step)
-        rates.append(rate)
+    gaps, rates = left_of_steps(rule, sample, steps, known)
+    rest, whole = (sum(np.dot(one, one) for one in some) for some in (gaps, steps))
     rest = np.sqrt(rest / whole) if whole else np.inf
     return Fit(rule, float(rest) if np.isfinite(rest) else np.inf, rates)
 
 
-def best_fit(sample, steps, enough, only=""):
+def refined(fit, sample, steps, names, old=None):
+    """Return a fit whose constants have been moved together, by Levenberg's and Marquardt's way.
+
+    One by one, they stick in a narrow valley: another momentum is made up for by another epsilon.
+    """
+    names = [n for n in names if type(getattr(fit.rule, n)) is float and getattr(fit.rule, n) > 0]
+
+    def rule_at(point):
+        values = np.exp(point)
+        moved = {n: float(1 - v if n in BELOW else v) for n, v in zip(names, values)}
+        return fit.rule._replace(**moved)
+
+    def fit_at(point):
+        here = rule_at(point)
+        return min(changes(here, "name", [here.name], sample, steps, old), key=rest_of)
+
+    def left(point):
+        best = fit_at(point)
+        return np.concatenate(left_of_steps(best.rule, sample, steps, best.rates)[0])
+
+    values = [getattr(fit.rule, n) for n in names]
+    point = np.log([1 - v if n in BELOW else v for n, v in zip(names, values)])
+    gap, damping = left(point), 1e-3
+    while names and np.all(np.isfinite(gap)) and damping < 1e3:
+        slope = np.stack([left(point + 1e-6 * one) - gap for one in np.eye(len(names))], 1) / 1e-6
+        gram = slope.T @ slope
+        with np.errstate(all="ignore"):
+            damped = gram + damping * np.diag(np.diag(gram) + 1e-30)
+            to = point - np.clip(np.linalg.solve(damped, slope.T @ gap), -1, 1)
+            new = left(to)
+        gain = np.dot(gap, gap) - np.dot(new, new)
+        if gain > 1e-4 * np.dot(gap, gap):
+            point, gap, damping = to, new, damping / 5
+        else:
+            damping *= 5
+    return min(fit, fit_at(point), key=rest_of)
+
+
+def best_fit(sample, steps, enough, only="", decay=0.0):
     """Return the simplest rule that explains steps, or the best one; of one name, if `only`."""
     found = []
     for rule, constants in FAMILIES:
         if only not in ("", rule.name):
             continue
-        every = itertools.product(*constants.values())
-        fits = (fitted(rule._replace(**dict(zip(constants, one))), sample, steps) for one in every)
-        best = min(fits, key=rest_of)
-        while best.rest > 1e-6:  # where one has moved, another may
-            rest, best = best.rest, refined(best, sample, steps, list(constants))
-            if best.rest > 0.7 * rest:
-                break
+        every = (dict(zip(constants, one)) for one in itertools.product(*constants.values()))
+        fits = (fitted(rule._replace(decay=decay, **one), sample, steps) for one in every)
+        nearest = {}  # for each form of the rule
+        for one in sorted(fits, key=rest_of):
+            nearest.setdefault((one.rule.place, one.rule.nesterov), one)
+        best = min(nearest.values(), key=rest_of)
+        if best.rest > 1e-6:
+            moved = [*constants, "decay"]
+            tried = (refined(one, sample, steps, moved) for one in nearest.values())
+            best = min(tried, key=rest_of)
         for name in constants:  # what nothing depends on is as it mostly is
             usual = fitted(best.rule._replace(**{name: getattr(rule, name)}), sample, steps)
             best = usual if usual.rest <= 1.2 * best.rest + 1e-7 else best
@@ -217,27 +275,6 @@ def same_rates(old, rule):
         return [list(old.rates)]
     before, after = (np.array(corrections(one, len(old.rates))) for one in (old.rule, rule))
     return [list(old.rates), list(np.array(old.rates) / before * after)]
-
-
-def refined(fit, sample, steps, names, old=None):
-    """Return a fit whose constants have been moved, one by one, to where it explains most."""
-    for name in names:
-        value = getattr(fit.rule, name)
-        if isinstance(value, float) and value > 0:
-            below = name in (
-                "beta",
-                "rho",
-            )  # these are near 1: their distance from it is moved
-            for width in WIDTHS:
-                better = None
-                while better is None or better.rest < 0.999 * fit.rest:
-                    fit, value = better or fit, getattr((better or fit).rule, name)
-                    some = np.exp(np.linspace(-width, width, 9)) * (1 - value if below else value)
-                    some = [1 - one if below else one for one in some]
-                    tried = changes(fit.rule, name, some, sample, steps, old)
-                    better = min([fit, *tried], key=rest_of)
-                fit = better
-    return fit
 
 
 def single_changes(old, sample, steps, clips=CLIPS):

@@ -6,7 +6,17 @@ from .gradient_causes import other_places_of_gradients
 from .passes import moves
 from .reasons import listed_names, reason
 from .row_causes import lazy_rows, repeated_rows
-from .rules import CLIPS, PLACES, best_fit, fitted, rest_of, sampled, single_changes, ways_of
+from .rules import (
+    CLIPS,
+    PLACES,
+    best_fit,
+    fitted,
+    left_of_steps,
+    rest_of,
+    sampled,
+    single_changes,
+    without,
+)
 
 UNKNOWN = 0.02
 ROUNDED = 5e-5  # what rounding in the bias correction may make of a rate
@@ -55,7 +65,7 @@ def told_weights(case):
         k
         for k in range(len(old.trained))
         if all(one.gradients[k] is not None for one in old.steps)
-        and old.steps[0].gradients[k].dtype.kind == "f"
+        and old.steps[0].gradients[k].dtype.kind in "fc"
         and np.any(old.steps[0].gradients[k])
         and np.all(case.tolerance["gradient"][:, k] < 1e-2)
         and case.wrong["step"][:, k].any()
@@ -77,7 +87,11 @@ def other_rule(case):
     enough = min(np.hypot(0.05 * apart, rounding), 0.3 * apart, UNKNOWN)
     close = max(rounding / 4, min(0.02 * apart, 1e-4))  # the tolerance is wide on purpose
     kernels = np.isin(sample.which, [k for k in chosen if len(old.trained[k].shape) > 1])
-    was, fewer = fit_beside_decay(sample, before, kernels, close)
+    whole, rests = factors_of(after, before)
+    rate = constant_rate(whole) if max(rests) <= close else None
+    was, fewer, sample = fit_beside_decay(sample, before, kernels, close)
+    if rate and fewer is not before:
+        return rate  # with what is taken off besides
     after = [a + f - b for a, f, b in zip(after, fewer, before)]
     factors, rests = factors_of(after, fewer)
     one_factor = max(rests) <= enough
@@ -99,19 +113,23 @@ def factors_of(after, before):
 
 
 def fit_beside_decay(sample, steps, kernels, close):
-    """Return the rule of steps, and the steps without a share of each kernel beside that rule."""
-    was, fewer = best_fit(sample, steps, close), steps
+    """Return the rule of steps, the steps less a share of each kernel, and the sample for it.
+
+    Where no rule explains the steps, each may take a share of the kernels off, which is of none
+    of the rule's averages; or that share is added to the gradients.
+    """
+    was = best_fit(sample, steps, close)
     if was.rest <= close:
-        return was, steps
-    fit = was
-    for _ in range(4):  # the rule and the share are each told with the other known
-        share = share_of_weights(fit, sample, steps, kernels)
-        tried = [one + share * w * kernels for one, w in zip(steps, sample.weights)]
-        better = best_fit(sample, tried, close)
-        if better.rest > 0.7 * fit.rest:
-            break
-        fit, fewer = better, tried
-    return (fit, fewer) if fit.rest < 0.3 * was.rest else (was, steps)
+        return was, steps, sample
+    beside = [one * kernels for one in sample.weights]
+    free = sample._replace(beside=beside)
+    fit = best_fit(free, steps, close)
+    if fit.rest < 0.3 * was.rest:
+        gaps = left_of_steps(fit.rule, sample, steps, fit.rates)[0]
+        return fit, [a - b + without(b, w) for a, b, w in zip(steps, gaps, beside)], sample
+    coupled = sample._replace(weights=beside)
+    fit = best_fit(coupled, steps, close, decay=0.001)
+    return (fit, steps, coupled) if fit.rest < 0.3 * was.rest else (was, steps, sample)
 
 
 def constant_or_rate(case, was, sample, steps, limits, one_factor):
@@ -152,17 +170,6 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
     if now.rest > min(enough, 1.2 * best):  # one constant alone explains more
         return None
     return other_constants(was, unchanged, now, sample, after)
-
-
-def share_of_weights(fit, sample, steps, kernels):
-    """Return the share of each kernel that steps take off, beside what a rule explains."""
-    shares = []
-    for way, rate, step, weights in zip(
-        ways_of(fit.rule, sample), fit.rates, steps, sample.weights
-    ):
-        some = weights * kernels
-        shares.append(-np.dot(step + rate * way, some) / (np.dot(some, some) or 1))
-    return float(np.median(shares))
 
 
 def rates_by_weight(case, sample, after, before):
@@ -287,6 +294,8 @@ def constant_rate(factors):
     """All steps are the old ones times the same number."""
     if np.ptp(factors) > 0.02 * abs(factors[0] - 1) + ROUNDED:
         return None
+    if np.mean(factors) < 0:
+        return reason("sign", said_factors(factors), place="Each step")
     factor = f"{np.mean(factors):.6g}"
     return reason("learning-rate", said_factors(factors), of="", factor=factor)
 

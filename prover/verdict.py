@@ -81,6 +81,7 @@ def judged(old, new, loss_with=None):
                 wrong["gradient"][t, k] |= (both[0] is None) != (both[1] is None)
                 # What neither program trains needs no gradient in the new one.
                 wrong["gradient"][t, k] &= not (idle[k] and both[0] is None)
+    rounded = rounded_to_single(old, new, wrong, apart)
     matched = {one.name for one in old.others} & {
         name for names_, _, _ in new.about["matched"] for name in names_
     }
@@ -92,7 +93,7 @@ def judged(old, new, loss_with=None):
         ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()),
         None,
     )
-    notes = list(new.about["notes"])
+    notes = [*new.about["notes"], *rounded]
     notes += [f"the {name} step returned no gradients: they are not compared" for name in silent]
     forms = other_form(new, tolerance, names)
     cause = None
@@ -124,6 +125,20 @@ def judged(old, new, loss_with=None):
         for (t, k), bad in np.ndenumerate(wrong[kind])
     ]
     return Report(verdict, notes, cause, rows, new.about["matched"], old, new)
+
+
+def rounded_to_single(old, new, wrong, apart):
+    """Take differences in double precision as none which single precision makes; return a note."""
+    gaps_ = [np.where(wrong[kind], apart[kind], 0.0) for kind in ("loss", "gradient")]
+    most = max(np.max(one, initial=0.0) for one in gaps_)
+    if max(old.about["unit"], new.about["unit"]) >= SINGLE or not 0 < most <= SINGLE:
+        return []
+    for kind, gap in zip(("loss", "gradient"), gaps_):
+        wrong[kind] &= gap == 0  # None on one side alone
+    return [
+        f"in double precision a difference of {most:.2g} is left: a number is kept in single "
+        "precision on one side, as tf.cast(0.1, tf.float64) keeps it"
+    ]
 
 
 def idle_weights(record):
