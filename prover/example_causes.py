@@ -1,22 +1,42 @@
 """What batches of equal examples tell, and inputs that are changed: what weighs examples."""
 
 from .arrays import np
-from .differences import factor_between, norm_of, relative_difference, wide
+from .differences import EXACT, factor_between, norm_of, relative_difference, wide
 from .factor_causes import named_factor
 from .reasons import reason
-from .record import equal_examples
+from .record import probes_of
 
 
-def losses_of_probes(case):
+def new_losses(case, batches):
+    """Return the new losses of some batches, as the record has the old ones; or None."""
+    now = [case.loss_with(lambda weights, _, one=one: (weights, one)) for one in batches]
+    return None if any(one is None for one in now) else [np.mean(np.abs(wide(one))) for one in now]
+
+
+def losses_of_equal_examples(case):
     """Return the new and the old losses of batches of equal examples; or None."""
-    was = case.old.about["equal"]
+    was = case.old.about["probed"][3:]
     if len(was) < 2 or not case.loss_with or case.old.about["through_gradient"]:
         return None
-    batches = equal_examples(case.old.steps[0].inputs)
-    now = [case.loss_with(lambda weights, _, one=one: (weights, one)) for one in batches]
-    if any(one is None for one in now):
+    now = new_losses(case, probes_of(case.old.steps[0].inputs)[3:])
+    return now and (np.array(now), np.array(was))
+
+
+def other_examples_count(case):
+    """Examples in other places, or what a mask hides, change the new loss, and not the old one."""
+    was = case.old.about["probed"][:3]
+    if not was or not case.loss_with or case.kind != "loss":
         return None
-    return np.array([np.mean(np.abs(wide(one))) for one in now]), np.array(was)
+    now = new_losses(case, probes_of(case.old.steps[0].inputs)[:3])
+    limit = max(case.tolerance["loss"][:, 0].max(), EXACT) * was[0]
+    for k, what in ((1, "where examples change places"), (2, "without what a mask hides")):
+        if now is None or abs(was[k] - was[0]) > limit:
+            continue
+        if abs(now[k] - now[0]) > max(5 * limit, 0.02 * abs(now[0] - was[0])):
+            change = f"{what}, the new loss changes by {abs(now[k] / now[0] - 1):.2g} of itself"
+            evidence = f"{change}, and the old one does not"
+            return reason("sample-weights", evidence, said_as="weighed")
+    return None
 
 
 def probed_factors(case, probes):
@@ -30,7 +50,7 @@ def probed_factors(case, probes):
 
 def factor_of_examples(case):
     """Between batches of equal examples, losses differ by a factor: what is constant has none."""
-    probes = losses_of_probes(case)
+    probes = losses_of_equal_examples(case)
     factors = None if probes is None else probed_factors(case, probes)
     if factors is None:
         return None
@@ -69,7 +89,7 @@ def unused_input(case):
 def power_of_weights(case, probes):
     """The loss of equal examples goes with a power of their weight, which it did not."""
     new, old = probes
-    batches = equal_examples(case.old.steps[0].inputs)
+    batches = probes_of(case.old.steps[0].inputs)[3:]
     for name, *values in zip(case.old.about["inputs"], *batches):
         if not all(
             np.ndim(one) and one.size == len(one) and one.dtype.kind == "f" for one in values
@@ -90,13 +110,10 @@ def power_of_weights(case, probes):
 
 def one_or_all_examples(case):
     """A batch of equal examples tells the forward pass from what weighs examples."""
-    probes = losses_of_probes(case)
+    probes = losses_of_equal_examples(case)
     if probes is None:
         return None
     factors = probed_factors(case, probes)
-    # What is clipped does not tell a factor of the gradients from another forward pass.
-    if case.old.about["changed"] and (factors is None or np.ptp(factors) < 0.05 * abs(factors[0])):
-        return None
     sides = [[g for g in side.steps[0].gradients if g is not None] for side in (case.new, case.old)]
     if [np.shape(one) for one in sides[0]] == [np.shape(one) for one in sides[1]] and sides[0]:
         gaps = [wide(a) - wide(b) for a, b in zip(*sides)]
@@ -112,6 +129,9 @@ def one_or_all_examples(case):
     if min(apart) <= 0.01 * whole:
         evidence = "with one example in the place of each, the loss is the old one"
         return reason("sample-weights", evidence, said_as="weighed")
+    # What is clipped does not tell a factor of the gradients from another forward pass.
+    if case.old.about["changed"] and (factors is None or np.ptp(factors) < 0.05 * abs(factors[0])):
+        return None
     masks = [
         one for one in case.old.steps[0].inputs if np.ndim(one) and set(np.unique(one)) <= {0, 1}
     ]

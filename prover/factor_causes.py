@@ -80,8 +80,7 @@ def weights_factor(case, ratios, what):
     for k, name in enumerate(case.old.about["inputs"]):
         first = case.old.steps[0].inputs[k]
         values = [wide(one.inputs[k]) for one in case.old.steps]
-        vector = first.ndim and first.size == len(first) and first.dtype.kind == "f"
-        if not vector or min(one.min() for one in values) < 0:
+        if not first.ndim or first.dtype.kind != "f" or min(one.min() for one in values) < 0:
             continue
         for label, numbers in (
             ("mean", [one.mean() for one in values]),
@@ -93,6 +92,10 @@ def weights_factor(case, ratios, what):
             for power in (1, -1):
                 rest = ratios / np.array(numbers, "f8") ** power
                 steady = np.ptp(rest) < 1e-4 * abs(rest[0])
+                if steady and "count" in label and abs(rest[0] - 1) < 1e-4:
+                    said = f"the {label}, of {name}"
+                    number = f"{numbers[0]:.6g}"
+                    return reason("batch-factor", what, number=number, what=said)
                 if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < limit):
                     return reason(
                         "sample-weights",

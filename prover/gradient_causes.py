@@ -62,7 +62,7 @@ def other_places_of_gradients(case):
 
     def equal(a, b, k):
         empty = [one is None or not np.any(one) for one in (a, b)]
-        if any(empty) or np.shape(a) != np.shape(b):
+        if any(empty) or np.shape(a) != np.shape(b) or limit[k] > 0.1:
             return all(empty)
         return relative_difference(a, b) <= max(limit[k], EXACT)
 
@@ -207,7 +207,9 @@ def gradient_factors(case):
         if max(bad) > min(rest) or (cause and cause.key == "loss-scale"):
             return cause
     evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
-    if "Complex" in case.old.about["kinds"] and abs(table[0, 0] + 1) < 1e-4:
+    beside = {k + one for k in bad for one in (-1, 1)} & set(rest)
+    parts = any(np.shape(first[k]) == np.shape(first[n]) for k in beside for n in bad)
+    if "Complex" in case.old.about["kinds"] and abs(table[0, 0] + 1) < 1e-4 and parts:
         return reason("conjugate", evidence, "possible")  # of a number made of two parts
     return reason("sign", evidence, place=what.capitalize())
 
@@ -283,7 +285,8 @@ def by_hand_conjugate(case):
     # A loss that is computed from a gradient differs with it.
     same = [name for name in losses if name not in case.old.about["through_gradient"]]
     wrong = dict(zip(losses, case.wrong["loss"][case.t]))
-    if not by_hand or "Conj" not in kinds["old"] or any(wrong[name] for name in same):
+    large = case.kind == "loss" or case.apart["gradient"][case.t].max() > 1e-2
+    if not by_hand or not large or "Conj" not in kinds["old"] or any(wrong[n] for n in same):
         return None
     evidence = "the old program conjugates, and the new one has a gradient written by hand"
     return reason("conjugate", evidence, "possible")

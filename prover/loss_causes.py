@@ -4,7 +4,12 @@ import itertools
 
 from .arrays import np
 from .differences import common_factor, factor_between, norm_of, relative_difference, wide
-from .example_causes import factor_of_examples, one_or_all_examples, unused_input
+from .example_causes import (
+    factor_of_examples,
+    one_or_all_examples,
+    other_examples_count,
+    unused_input,
+)
 from .factor_causes import named_factor
 from .reasons import listed_names, reason
 
@@ -228,6 +233,7 @@ def factor_beside_decay(case):
 
 LOSS = (
     array_of_losses,
+    other_examples_count,
     loss_factor,
     other_mode,
     other_places,

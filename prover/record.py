@@ -69,7 +69,7 @@ def written(path, program, names, steps):
         start = program.read()
         batches = program.batches(steps)
         found, noise = run_passes(program, start, first_weights(start, trained), batches)
-        equal = losses_of_equal_examples(program, start, batches[0])
+        probed = losses_of_probes(program, start, probes_of(batches[0]))
     except NotComparable:
         raise
     except Exception as error:
@@ -80,16 +80,16 @@ def written(path, program, names, steps):
     finally:
         if kept:
             program.restore(kept)
-    about = dict(about_run(program, names, batches), equal=equal)
+    about = dict(about_run(program, names, batches), probed=probed)
     made = Record(about, weights, start, found, noise)
     save_record(path, made)
     return made
 
 
-def losses_of_equal_examples(program, start, inputs):
-    """Return the first loss of batches of equal examples, which weigh none of them; or none."""
+def losses_of_probes(program, start, batches):
+    """Return the first loss of each of some batches, which tell how examples are weighed; or none."""
     found = []
-    for batch in equal_examples(inputs):
+    for batch in batches:
         program.load(start)
         program.fresh()
         try:
@@ -100,16 +100,32 @@ def losses_of_equal_examples(program, start, inputs):
     return found
 
 
-def equal_examples(inputs):
-    """Return inputs with their first, middle and last example in the place of each."""
+def probes_of(inputs):
+    """Return inputs otherwise, with which a loss tells how it weighs examples.
+
+    As they are; with the examples in other places; without what zeros of a mask hide; and with one
+    example in the place of each.
+    """
     size = next((len(one) for one in inputs if np.ndim(one)), 0)
-    return [
-        [
-            np.repeat(one[k : k + 1], size, 0) if np.ndim(one) and len(one) == size else one
-            for one in inputs
-        ]
-        for k in sorted({0, size // 2, max(size - 1, 0)})
-    ]
+
+    def taken(places):
+        return [one[places] if np.ndim(one) and len(one) == size else one for one in inputs]
+
+    ones = sorted({0, size // 2, max(size - 1, 0)})
+    moved = taken(np.roll(np.arange(size), 1))
+    return [inputs, moved, without_hidden(inputs), *(taken(np.full(size, k)) for k in ones)]
+
+
+def without_hidden(inputs):
+    """Return inputs with zeros where another one, a mask, is zero."""
+    found = list(inputs)
+    for mask in inputs:
+        if np.ndim(mask) and np.any(mask) and set(np.unique(mask)) == {0, 1}:
+            for k, one in enumerate(found):
+                if one is not mask and np.shape(one)[: mask.ndim] == mask.shape:
+                    places = mask.reshape(mask.shape + (1,) * (one.ndim - mask.ndim)) == 0
+                    found[k] = np.where(places, np.zeros_like(one), one)
+    return found
 
 
 def about_run(program, names, batches):

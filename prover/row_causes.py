@@ -38,17 +38,23 @@ def repeated_rows(case):
         differ = set(np.flatnonzero(gap > limit))
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
-        counted = [np.unique(rows, return_counts=True) for rows in used[k]]
-        # A row that is used once, and does not differ, tells them apart.
-        if not any(
-            differ and differ <= set(some[count > 1]) and np.any(count == 1)
-            for some, count in counted
-        ):
+        if not any(tells_of_uses(differ, *np.unique(rows, return_counts=True), old[k]) for rows in used[k]):
             return None
     if not bad:
         return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
+
+
+def tells_of_uses(differ, rows, count, gradient):
+    """Return whether what differs are rows used more than once, and most of these.
+
+    A row that is used once, and does not differ, tells them apart; one that is not used has none.
+    """
+    alive = np.flatnonzero(np.any(wide(gradient).reshape(len(gradient), -1), 1))
+    several, once = (set(some) & set(alive) for some in (rows[count > 1], rows[count == 1]))
+    most = 2 * len(differ) > len(several)
+    return bool(differ and differ <= several and most and once and set(alive) <= set(rows))
 
 
 def single_rows(new, old, used):

@@ -113,21 +113,22 @@ def factors_of(after, before):
 
 
 def fit_beside_decay(sample, steps, kernels, close):
-    """Return the rule of steps, the steps less a share of each kernel, and the sample for it.
+    """Return the rule of steps, the steps less a share of each weight, and the sample for it.
 
-    Where no rule explains the steps, each may take a share of the kernels off, which is of none
-    of the rule's averages; or that share is added to the gradients.
+    Where no rule explains the steps, each may take a share of the kernels off, or of all weights,
+    which is in none of the rule's averages; or that of the kernels is added to the gradients.
     """
     was = best_fit(sample, steps, close)
     if was.rest <= close:
         return was, steps, sample
-    beside = [one * kernels for one in sample.weights]
-    free = sample._replace(beside=beside)
-    fit = best_fit(free, steps, close)
-    if fit.rest < 0.3 * was.rest:
-        gaps = left_of_steps(fit.rule, sample, steps, fit.rates)[0]
-        return fit, [a - b + without(b, w) for a, b, w in zip(steps, gaps, beside)], sample
-    coupled = sample._replace(weights=beside)
+    some = [[one * kernels for one in sample.weights], sample.weights]
+    for beside in some[: 1 if kernels.all() else 2]:
+        fit = best_fit(sample._replace(beside=beside), steps, close)
+        if fit.rest < 0.3 * was.rest:
+            gaps = left_of_steps(fit.rule, sample, steps, fit.rates)[0]
+            fewer = [a - b + without(b, w) for a, b, w in zip(steps, gaps, beside)]
+            return fit, fewer, sample
+    coupled = sample._replace(weights=some[0])
     fit = best_fit(coupled, steps, close, decay=0.001)
     return (fit, steps, coupled) if fit.rest < 0.3 * was.rest else (was, steps, sample)
 
