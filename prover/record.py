@@ -87,7 +87,7 @@ def written(path, program, names, steps):
 
 
 def losses_of_probes(program, start, batches):
-    """Return the first loss of each of some batches, which tell how examples are weighed; or none."""
+    """Return the first loss of each of some batches; or none."""
     found = []
     for batch in batches:
         program.load(start)

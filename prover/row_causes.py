@@ -38,7 +38,9 @@ def repeated_rows(case):
         differ = set(np.flatnonzero(gap > limit))
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
-        if not any(tells_of_uses(differ, *np.unique(rows, return_counts=True), old[k]) for rows in used[k]):
+        if not any(
+            tells_of_uses(differ, *np.unique(rows, return_counts=True), old[k]) for rows in used[k]
+        ):
             return None
     if not bad:
         return None
