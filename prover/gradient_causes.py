@@ -256,7 +256,7 @@ def first_order(case):
     through, step = case.old.about["through_gradient"], case.old.steps[case.t]
     if not through or not step.direct or case.apart["gradient"][case.t].max() < 1e-2:
         return None
-    gaps, parts, losses = [], [], list(step.losses)
+    gaps, parts, whole, losses = [], [], [], list(step.losses)
     size, new = len(step.gradients), case.new.steps[case.t].gradients
     for k in np.flatnonzero(case.wrong["gradient"][case.t]):
         old, terms = step.gradients[k], step.terms[k::size] or [step.gradients[k]]
@@ -266,9 +266,11 @@ def first_order(case):
         direct = step.direct[near[0] * size + k]
         parts.append(wide(np.zeros_like(old) if direct is None else direct) - old)
         gaps.append(wide(new[k]) - old)
+        whole.append(wide(old))
     # Of a gradient in a loop, TensorFlow does not tell the part.
     share, rest = factor_between(gaps, parts) if any(map(np.any, parts)) else (1.0, 0.0)
-    if not 0.02 < np.real(share) < 1.5 or rest > 0.95:
+    scaled = factor_between(gaps, whole)[1] < min(0.3, 0.5 * rest)
+    if scaled or not 0.02 < np.real(share) < 1.5 or rest > 0.95:
         return None  # what differs is not the part that goes through the gradient
     if abs(share - 1) < 1e-3 and 0 < rest < 1e-2:
         evidence = "with the inner gradient held constant, the old gradient is the new one"
@@ -340,6 +342,6 @@ GRADIENT = (
     part_again,
     overridden_gradient,
     first_order,
-    by_hand_conjugate,
     partly_stopped,
+    by_hand_conjugate,
 )
