@@ -3,6 +3,7 @@
 import functools
 import html
 import re
+from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -11,6 +12,7 @@ from playwright.sync_api import expect
 from checks import DOCS, SNIPPETS, relative
 from checks.snippets import files as snippet_files
 from checks.snippets import read
+from pages.errors import error_pages
 from pages.page import Page
 from releases.data import RELEASES, load_outcomes, minor
 from tests.built import address_built
@@ -334,6 +336,16 @@ def test_what_works_stands_above_what_fails(page, base_url):
     twin = page.request.get(f"{base_url}/errors/tape/index.md").text()
     assert twin.count("**Fails**") == fails
     assert twin.index("**Works**") < twin.index("**Fails**")
+
+
+def test_error_that_fails_says_what_works(folder):
+    """Each entry has a listing to copy, in the twin, too; `neither` names listings of the page."""
+    for page in error_pages():
+        twin = (folder / address_built(page.file) / "index.md").read_text("utf-8")
+        entries = re.split("^## ", twin, flags=re.M)
+        failing = [one for one in entries if "**Fails**" in one]
+        assert not [one.splitlines()[0] for one in failing if "**Works**" not in one], page.uri
+        assert {*page.front.get("neither", ())} <= {Path(name).stem for name in page.names}
 
 
 @pytest.mark.parametrize("topic", sorted(path.parent.name for path in DOCS.glob("topics/*/*.md")))
