@@ -323,6 +323,26 @@ def test_lines_that_change_are_marked(page, base_url):
         assert line.text_content().strip() not in new.text_content()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_that_go_and_come_are_told_by_sign_and_tint(scheme, new_context, base_url):
+    """In the dark, both tints are lighter than the ground, so that no line looks like a hole."""
+    page = new_context(color_scheme=scheme, viewport={"width": 1440, "height": 900}).new_page()
+    page.goto(f"{base_url}/parameters/grad_ys/", wait_until="networkidle")
+    blocks, lights, tints = page.locator(".tabbed-block"), [], set()
+    for place, sign in enumerate("−+"):
+        line = blocks.nth(place).locator(".hll").first
+        assert sign in line.evaluate("line => getComputedStyle(line, '::before').content")
+        for part in (line, blocks.nth(place).locator("code").first):
+            colour = part.evaluate("part => getComputedStyle(part).backgroundColor")
+            red, green, blue = map(int, re.findall(r"\d+", colour)[:3])
+            lights.append(0.21 * red + 0.72 * green + 0.07 * blue)
+            tints.add(colour)
+    assert len(tints) == 3
+    if scheme == "dark":
+        assert lights[0] > lights[1]
+        assert lights[2] > lights[3]
+
+
 def test_what_works_stands_above_what_fails(page, base_url):
     """Each listing of an error says by a word whether it is to be copied, in the twin, too."""
     page.goto(f"{base_url}/errors/tape/", wait_until="networkidle")
