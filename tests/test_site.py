@@ -380,6 +380,18 @@ def test_topic_leads_to_each_of_its_pages(topic, page, base_url):
     assert held <= listed
 
 
+def test_groups_of_the_navigation_have_names(page, base_url):
+    """What opens a group is reached by keys, and says what it opens; on a phone, too."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{base_url}/how-to/clip-gradients/", wait_until="networkidle")
+    groups = page.locator(".md-nav__container")
+    for group in groups.all():
+        name = group.locator("a").text_content().strip()
+        assert group.locator("label [role=img]").get_attribute("aria-label") == name
+    assert groups.count() > 10
+    assert_accessible(page)
+
+
 def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
     """The menu leads to the Chinese page; the links come before the title, on errors, too."""
     page.goto(f"{base_url}/errors/none/", wait_until="networkidle")
