@@ -56,6 +56,9 @@ WRONG_CELLS = """() => [...document.querySelectorAll("table:not([class]) td")].f
   const { x, right, width } = cell.getBoundingClientRect();
   return !width || x < 0 || right > 390 || !cell.dataset.label;
 }).map((cell) => cell.innerText)"""
+# The listings that scroll and that no key reaches.
+UNREACHED = """found => found.filter((code) =>
+  code.scrollWidth > code.clientWidth && code.tabIndex < 0).map((code) => code.textContent)"""
 NOTEBOOKS = [page for page in Page.files() if page.suffix == ".ipynb"]
 
 
@@ -131,6 +134,9 @@ def test_page_keeps_its_promises(source, visit, base_url, folder, subtests):
     with subtests.test("nothing but code and tables, which scroll, is wider than a phone"):
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert page.eval_on_selector_all(".tabbed-labels", HIDDEN_PARTS) == []
+
+    with subtests.test("what scrolls there can be reached by keys"):
+        assert page.eval_on_selector_all("pre code", UNREACHED) == []
 
     with subtests.test("tables are cards there: no cell is cut off, and each says its column"):
         assert page.evaluate(WRONG_CELLS) == []
