@@ -37,8 +37,10 @@ HEIGHTS = """() => [...document.querySelectorAll(".language-python")]
 # The rows of tabs of which a part is behind a scroll bar.
 HIDDEN_PARTS = """found => found.filter((row) => row.scrollWidth > row.clientWidth)
     .map((row) => row.innerText)"""
-# The names in headings and tables of which a part without a joint stands on two lines.
-CUT_WORDS = """() => [...document.querySelectorAll(":is(h1, h2, h3, td)")].flatMap((text) => {
+# The names in headings, tables and text of which a part without a joint stands on two lines.
+CUT_WORDS = """() => [
+  ...document.querySelectorAll(":is(h1, h2, h3, td, p > code, li > code)"),
+].flatMap((text) => {
   const found = [];
   const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
