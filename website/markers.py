@@ -23,7 +23,7 @@ def from_template(name, page, site):
 
 def on_releases(word, page, site, name):
     """Say since, until or on which releases the example `name` prints the same."""
-    return stated(word, name, site.outcomes)
+    return stated(word, name, site.outcomes).replace("TensorFlow ", "TensorFlow\u00a0")  # one line
 
 
 def counted(page, site, what):
