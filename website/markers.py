@@ -60,6 +60,7 @@ MARKERS = {
     "codes": verdicts.codes_of_finder,
     "count": counted,
     "errors": errors.listed,
+    "group": partial(from_template, "group.md"),
     "guide": lambda page, site: f"```text\n{twins.guide(site)}```",
     "releases": matrix.choice_or_matrix,
     "reproduce": errors.how_to_reproduce,
