@@ -15,7 +15,7 @@ from checks.snippets import read
 from pages.errors import error_pages
 from pages.page import Page
 from releases.data import RELEASES, load_outcomes, minor
-from tests.built import address_built
+from tests.built import SITE, address_built
 from tests.visits import assert_accessible
 
 LAST_TABS = """document.querySelectorAll(".tabbed-labels label:last-child")
@@ -318,6 +318,22 @@ def test_chinese_page_tells_its_language_and_says_what_others_say(page, base_url
     for message, link in messages:
         shown = html.unescape(re.sub("<[^>]*>", "", page.request.get(link).text()))
         assert message in shown, f"docs/zh.md leads from {message} to {link}"
+
+
+def test_chinese_pages_and_english_ones_name_each_other(folder):
+    """Both say so to other sites, and what stands around the text is in its language, too."""
+    chinese = [page for page in Page.every() if page.front.get("lang") == "zh"]
+    assert len(chinese) > 6
+    for page in chinese:
+        other = DOCS / page.front["english"]
+        pair = {"en": address_built(other), "zh": address_built(page.file)}
+        for address in pair.values():
+            html = (folder / address / "index.html").read_text("utf-8")
+            for lang, wanted in pair.items():
+                link = f'<link rel="alternate " hreflang="{lang}" href="{SITE}{wanted}">'
+                assert html.count(link) == 1, (address, lang)
+        for words in ("Take along", "Same on TensorFlow", ">Home<", ">notebook<"):
+            assert words not in html.partition('class="md-path"')[2], page.uri
 
 
 def test_lines_that_change_are_marked(page, base_url):
