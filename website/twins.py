@@ -20,7 +20,7 @@ PROSE = re.compile(
     r"(?P<code>^ *```.*?^ *```$|`[^`\n]+`)|\]\((?P<path>[^)\s:#]+)(?=[)\s#])"
     r'|<figure\b[^>]* aria-label="(?P<picture>[^"]+)"[^>]*>|<(svg|style|script)\b.*?</\4>'
     r"|<fieldset>.*?</fieldset>|<!--.*?-->|</?[a-z]+(?:\s[^<>]*)?>"
-    r"|(?:(?<=\S) *|^)\{(?:[#:]| lang=)[^}\n]*\}",
+    r"|(?:(?<=\S) *|^)\{(?:[#:]| (?:lang=|download))[^}\n]*\}",
     re.M | re.S,
 )
 
