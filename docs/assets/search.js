@@ -19,7 +19,7 @@
   const { addEventListener, postMessage } = Worker.prototype;
   Worker.prototype.postMessage = function (message) {
     if (message.type === 0) message.data.docs.forEach(({ location, text }) => texts.set(location, text));
-    if (message.type === 2) asked = words(message.data);
+    if (message.type === 2) asked = words(message.data.replace("with respect to", "by")); // too common
     postMessage.call(this, message.type === 2 ? { type: 2, data: ask(message.data) } : message);
   };
 
