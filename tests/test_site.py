@@ -3,6 +3,7 @@
 import functools
 import html
 import re
+from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -11,9 +12,10 @@ from playwright.sync_api import expect
 from checks import DOCS, SNIPPETS, relative
 from checks.snippets import files as snippet_files
 from checks.snippets import read
+from pages.errors import error_pages
 from pages.page import Page
 from releases.data import RELEASES, load_outcomes, minor
-from tests.built import address_built
+from tests.built import SITE, address_built
 from tests.visits import assert_accessible
 
 LAST_TABS = """document.querySelectorAll(".tabbed-labels label:last-child")
@@ -32,11 +34,14 @@ HEIGHTS = """() => [...document.querySelectorAll(".language-python")]
     listing.style.contentVisibility = visibility;
     return listing.getBoundingClientRect().height;
   }))"""
-# The rows of tabs of which a part is behind a scroll bar.
-HIDDEN_PARTS = """found => found.filter((row) => row.scrollWidth > row.clientWidth)
-    .map((row) => row.innerText)"""
-# The names in headings and tables of which a part without a joint stands on two lines.
-CUT_WORDS = """() => [...document.querySelectorAll(":is(h1, h2, h3, td)")].flatMap((text) => {
+# The rows of tabs and the listings of which a part is behind a scroll bar that no key reaches.
+HIDDEN_PARTS = """found => found
+    .filter((one) => one.scrollWidth > one.clientWidth && one.tabIndex < 0)
+    .map((one) => one.textContent)"""
+# The names in headings, tables and text of which a part without a joint stands on two lines.
+CUT_WORDS = """() => [
+  ...document.querySelectorAll(":is(h1, h2, h3, td, p > code, li > code)"),
+].flatMap((text) => {
   const found = [];
   const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
@@ -128,7 +133,7 @@ def test_page_keeps_its_promises(source, visit, base_url, folder, subtests):
     page.set_viewport_size({"width": 390, "height": 844})
     with subtests.test("nothing but code and tables, which scroll, is wider than a phone"):
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-        assert page.eval_on_selector_all(".tabbed-labels", HIDDEN_PARTS) == []
+        assert page.eval_on_selector_all(".tabbed-labels, pre code", HIDDEN_PARTS) == []
 
     with subtests.test("tables are cards there: no cell is cut off, and each says its column"):
         assert page.evaluate(WRONG_CELLS) == []
@@ -193,7 +198,7 @@ def test_choosing_a_release_shows_what_differs_there(page, base_url, release):
     expected = len(kinds) - kinds.count("same")
     page.goto(f"{base_url}/evidence/releases/", wait_until="networkidle")
     page.get_by_label("My release is TensorFlow").select_option(minor(release))
-    shown = page.locator("#differences > div > p")
+    shown = page.locator("#differences > div p")
     summary = page.locator("[role=status]:not(:empty)")
     summary.wait_for()
     assert shown.count() == expected
@@ -207,6 +212,8 @@ def test_choosing_a_release_shows_what_differs_there(page, base_url, release):
     page.reload(wait_until="networkidle")
     assert shown.count() == expected
     if expected:
+        assert not shown.first.is_visible()  # folded by page: there are hundreds
+        page.locator("#differences summary").first.click()
         shown.locator("a").first.click()
         page.locator(".language-python:target").wait_for()
 
@@ -308,6 +315,22 @@ def test_chinese_page_tells_its_language_and_says_what_others_say(page, base_url
         assert message in shown, f"docs/zh.md leads from {message} to {link}"
 
 
+def test_chinese_pages_and_english_ones_name_each_other(folder):
+    """Both say so to other sites, and what stands around the text is in its language, too."""
+    chinese = [page for page in Page.every() if page.front.get("lang") == "zh"]
+    assert len(chinese) > 6
+    for page in chinese:
+        other = DOCS / page.front["english"]
+        pair = {"en": address_built(other), "zh": address_built(page.file)}
+        for address in pair.values():
+            html = (folder / address / "index.html").read_text("utf-8")
+            for lang, wanted in pair.items():
+                link = f'<link rel="alternate " hreflang="{lang}" href="{SITE}{wanted}">'
+                assert html.count(link) == 1, (address, lang)
+        for words in ("Take along", "Same on TensorFlow", ">Home<", ">notebook<"):
+            assert words not in html.partition('class="md-path"')[2], page.uri
+
+
 def test_lines_that_change_are_marked(page, base_url):
     """Of the pair on the home page: the import and the tape, and no line that both have."""
     page.goto(base_url, wait_until="networkidle")
@@ -319,6 +342,26 @@ def test_lines_that_change_are_marked(page, base_url):
     assert marked[1].startswith("with tf.GradientTape() as tape:")
     for line in old.locator(".hll").all():
         assert line.text_content().strip() not in new.text_content()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_that_go_and_come_are_told_by_sign_and_tint(scheme, new_context, base_url):
+    """In the dark, both tints are lighter than the ground, so that no line looks like a hole."""
+    page = new_context(color_scheme=scheme, viewport={"width": 1440, "height": 900}).new_page()
+    page.goto(f"{base_url}/parameters/grad_ys/", wait_until="networkidle")
+    blocks, lights, tints = page.locator(".tabbed-block"), [], set()
+    for place, sign in enumerate(("\N{MINUS SIGN}", "+")):
+        line = blocks.nth(place).locator(".hll").first
+        assert sign in line.evaluate("line => getComputedStyle(line, '::before').content")
+        for part in (line, blocks.nth(place).locator("code").first):
+            colour = part.evaluate("part => getComputedStyle(part).backgroundColor")
+            red, green, blue = map(int, re.findall(r"\d+", colour)[:3])
+            lights.append(0.21 * red + 0.72 * green + 0.07 * blue)
+            tints.add(colour)
+    assert len(tints) == 3
+    if scheme == "dark":
+        assert lights[0] > lights[1]
+        assert lights[2] > lights[3]
 
 
 def test_what_works_stands_above_what_fails(page, base_url):
@@ -336,16 +379,41 @@ def test_what_works_stands_above_what_fails(page, base_url):
     assert twin.index("**Works**") < twin.index("**Fails**")
 
 
-@pytest.mark.parametrize("topic", sorted(path.parent.name for path in DOCS.glob("topics/*/*.md")))
-def test_topic_leads_to_each_of_its_pages(topic, page, base_url):
+def test_error_that_fails_says_what_works(folder):
+    """Each entry has a listing to copy, in the twin, too; `neither` names listings of the page."""
+    for page in error_pages():
+        twin = (folder / address_built(page.file) / "index.md").read_text("utf-8")
+        entries = re.split("^## ", twin, flags=re.M)
+        failing = [one for one in entries if "**Fails**" in one]
+        assert not [one.splitlines()[0] for one in failing if "**Works**" not in one], page.uri
+        assert {*page.front.get("neither", ())} <= {Path(name).stem for name in page.names}
+
+
+GROUPS = ["errors", "old-api", *(f"topics/{path.name}" for path in DOCS.glob("topics/*"))]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_page_of_a_group_leads_to_each_of_its_pages(group, page, base_url):
     """A click on a group of the navigation opens a page that has all that the group holds."""
-    page.goto(f"{base_url}/topics/{topic}/", wait_until="networkidle")
+    page.goto(f"{base_url}/{group}/", wait_until="networkidle")
     script = "links => links.map((link) => link.href.split('#')[0])"
-    group = page.locator(".md-nav__item--section, .md-nav__item--active").first
-    listed = set(page.locator("article li > a").evaluate_all(script))
-    held = set(group.locator("nav a.md-nav__link").evaluate_all(script)) - {page.url}
-    assert held
-    assert held <= listed
+    opened = page.locator(".md-nav__item--section, .md-nav__item--active").first
+    listed = set(page.locator("article :is(li, p) > a").evaluate_all(script))
+    held = set(opened.locator("> nav > ul > li > a.md-nav__link").evaluate_all(script))
+    assert held - {page.url}
+    assert held - {page.url} <= listed
+
+
+def test_groups_of_the_navigation_have_names(page, base_url):
+    """What opens a group is reached by keys, and says what it opens; on a phone, too."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{base_url}/how-to/clip-gradients/", wait_until="networkidle")
+    groups = page.locator(".md-nav__container")
+    for group in groups.all():
+        name = group.locator("a").text_content().strip()
+        assert group.locator("label [role=img]").get_attribute("aria-label") == name
+    assert groups.count() > 10
+    assert_accessible(page)
 
 
 def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):

@@ -1,9 +1,13 @@
 """What readers and programs take along: Markdown, notebooks and the whole site as one archive."""
 
+import html
 import json
 import re
 import zipfile
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urljoin
 
 import nbformat
 import pytest
@@ -20,6 +24,16 @@ from tests.built import SITE, address_built
 
 WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
 LINK = re.compile(r"\]\(([^)\s#]+)")
+# Of a page, what stands there for those who see it, and formulas, which are LaTeX in its twin.
+SEEN = re.compile(
+    r'<p class="take-along">.*?</p>|<a class="headerlink".*?</a>|<div class="md-source-file">.*'
+    r'|<nav class="md-(?:code__nav|tags)".*?</nav>|<a [^>]*class="md-content__button.*?</a>'
+    r"|<(math|svg|script|style|figure|fieldset|noscript)\b.*?</\1>"
+    r'|<details [^>]*data-search-exclude>.*?</details>|<p class="replayed"[^>]*>✓.*?</p>'
+    r'|<p class="choice">.*?</p>|<p>Nothing differs on .*?</p>',
+    re.S,
+)
+WITHIN_WORDS = re.compile(r"<wbr>|</?(?:code|a|em|strong|span|abbr)\b.*?>")
 
 
 def markdown_beside(source, folder):
@@ -156,6 +170,71 @@ def test_twins_are_whole_markdown(folder):
         assert not kinds & {"html_block", "html_inline"}, twin
         said = " ".join(one.content for one in parts if one.type == "text")
         assert not re.search(r"\S\*\*|\*\*\S|&#?\w+;|\{[:#]", said), twin
+
+
+class Content(NamedTuple):
+    """What a page or its twin holds: listings and headings without spaces, links, words."""
+
+    code: list[str]
+    headings: list[str]
+    links: Counter
+    words: Counter
+
+
+def content_of(code, headings, links, text):
+    """Return what a page or its twin holds; a page and its twin are one address."""
+    bare = [["".join(one.split()) for one in part] for part in (code, headings)]
+    files = (re.sub(r"index\.(md|html)", "", link) for link in links)
+    return Content(*bare, Counter(files), Counter(re.findall(r"\w+", text)))
+
+
+def content_of_page(text, address):
+    """Return what the HTML of a page holds."""
+    article = re.search(r"<article\b.*?>(.*)</article>", text, re.S)[1]
+    rest = WITHIN_WORDS.sub("", SEEN.sub(" ", article).replace("<a ", "<link "))
+    code = re.findall(r"<pre\b.*?</pre>", rest, re.S)
+    rest = re.sub(r"<pre\b.*?</pre>", " ", rest, flags=re.S)
+    headings = [found for _, found in re.findall(r"<(h[1-6])\b.*?>(.*?)</\1>", rest, re.S)]
+    bare = [[html.unescape(re.sub("<.*?>", "", one)) for one in part] for part in (code, headings)]
+    links = re.findall(r'<link [^>]*?href="(.*?)"', rest)
+    said = re.sub("<(?!link).*?>", " ", rest)
+    said = html.unescape(re.sub("<link .*?>", "", said))
+    return content_of(*bare, [urljoin(address, html.unescape(link)) for link in links], said)
+
+
+def content_of_twin(text, address):
+    """Return what the Markdown of a page holds, without the line that leads to the page."""
+    code, headings, links, said, above = [], [], [], [], None
+    for token in MARKDOWN.parse(re.sub(r"^\[Read this as a web page\].*$", "", text, flags=re.M)):
+        if token.type in ("fence", "code_block"):
+            code.append(token.content)
+        parts = token.children or []
+        words = "".join("\n" if one.type == "softbreak" else one.content for one in parts)
+        if above == "heading_open":
+            headings.append(words)
+        if not words.startswith("Picture: "):
+            said.append(words)
+            links += [one.attrs["href"] for one in parts if one.type == "link_open"]
+        above = token.type
+    said = re.sub(r"\$\$?[^$]+\$\$?", "", "\n".join(said))
+    return content_of(code, headings, [urljoin(address, link) for link in links], said)
+
+
+def test_twin_holds_what_its_page_holds(folder, subtests):
+    """Every listing and heading in its order, every link, and every word."""
+    for file in sorted(folder.rglob("index.html")):
+        place = file.parent.relative_to(folder).as_posix()
+        address = SITE + f"{place}/".removeprefix("./")
+        page = content_of_page(file.read_text("utf-8"), address)
+        twin = content_of_twin(file.with_suffix(".md").read_text("utf-8"), address)
+        for part in Content._fields:
+            with subtests.test(f"{place}: {part}"):
+                one, other = getattr(page, part), getattr(twin, part)
+                # Not the whole: on failure, pytest would compare long texts for minutes.
+                assert [*(Counter(one) - Counter(other))][:9] == []
+                assert [*(Counter(other) - Counter(one))][:9] == []
+                in_this_order = one == other
+                assert in_this_order
 
 
 def test_archive_is_offered_and_holds_the_site_once(page, base_url, folder, unpacked):

@@ -4,7 +4,7 @@ The section of a bug begins with a line that says what happens, where, and what 
 """
 
 import re
-from itertools import groupby
+from pathlib import PurePosixPath
 
 from mkdocs.exceptions import PluginError
 
@@ -14,9 +14,11 @@ from releases.messages import forms
 from website.render import rendered, seen_from
 
 BUG = re.compile(r"(.+): on <!-- on (\S+) -->\. \*Instead:\* (.+)\.$", re.M)
-
-RUN = re.compile(r'(?:^--8<-- ".+\.md"\n+)+', re.M)  # of listings, with no word between them
 LABELS = {"fails": "Fails", "shows": "Prints it", "works": "Works"}  # of a listing
+STARTS = {"raises": "fails", "kills": "fails", "hangs": "fails", "warns": "shows"}  # of its name
+LISTING = r'.+\n\n--8<-- ".+"\n+)+'
+# With no word between them, what works goes above what fails.
+TURNED = re.compile(rf"((?:^\*\*[FP]{LISTING})((?:^\*\*W{LISTING})", re.M)
 
 
 def noted(markdown, page, site):
@@ -35,35 +37,27 @@ def noted(markdown, page, site):
             raise PluginError(f"There is no example {name}, or it has changed: {REPLAY}.")
         note = rendered("forms.md", same=same, others=others)
         before, after = markdown.split(entry.text)
-        says, listings = listings_of(entry)
+        says, listings = listings_of(entry, site.source(page).front.get("neither", ()))
         markdown = f"{before}{says}{note}\n\n{listings}{after}"
     return markdown
 
 
-def listings_of(entry):
+def listings_of(entry, neither=()):
     """Return what an entry says above its listings, and the rest, with a label on each listing.
 
-    Of those that follow each other, what works stands above what fails. Where a sentence leads to
-    one, the sentence says what it does.
+    Of those that follow each other, what works stands above what fails. Those named in `neither`,
+    by their stems, are there to be seen and have no label.
     """
     head = entry.text[: EMBED.search(entry.text).start()]
 
-    def kind(name):
-        shows = "shows" if name == entry.names[0] else "works"
-        return "fails" if re.search(r"/(raises|kills|hangs)_", name) else shows
+    def labelled(embed):
+        stem = PurePosixPath(embed[2]).stem
+        other = "shows" if embed[2] == entry.names[0] else "works"
+        kind = STARTS.get(stem.split("_")[0], other)
+        label = f"{embed[1]}**{LABELS[kind]}**{{: .{kind} }}\n\n"
+        return embed[0] if stem in neither else label + embed[0]
 
-    def listing(name):
-        return f'**{LABELS[kind(name)]}**{{: .{kind(name)} }}\n\n--8<-- "{name}"\n\n'
-
-    def ordered(run):
-        names, done = re.findall('"(.+)"', run[0]), []
-        for works, group in groupby(names, lambda name: kind(name) == "works"):
-            at = max(len(done) - 1, 0) if works else len(done)
-            done.insert(at, "".join(map(listing, group)))
-        alone = all(kind(name) == "works" for name in names)
-        return run[0] if alone else "".join(done)
-
-    return head, RUN.sub(ordered, entry.text[len(head) :])
+    return head, TURNED.sub(r"\2\1", EMBED.sub(labelled, entry.text[len(head) :]))
 
 
 def listed(page, site, which=""):

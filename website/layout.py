@@ -43,7 +43,7 @@ def labelled(table):
 
 
 def breakable(element):
-    """Return a heading or a cell whose long names may break, at their joints alone."""
+    """Return an element whose long names may break, at their joints alone."""
 
     def joints(name):
         return re.sub(r"(?<=\w)[._(](?=\w)", r"\g<0><wbr>", name[0])
@@ -61,5 +61,6 @@ def laid_out(content):
     content = DROWNS_MESSAGES.sub(r"\g<0> data-search-exclude", content)
     content = re.sub(r"<table>.*?</table>", labelled, content, flags=re.S)
     content = re.sub(r"<(h[1-6]|t[dh])\b.*?</\1>", breakable, content, flags=re.S)
+    content = re.sub(r"(?<!</span>)<(code|a)\b[^>]*>[^<]+</\1>", breakable, content)  # no listing
     content = OUTPUT.sub(r"\1<samp>\2</samp>", PLAIN.sub(r"\1", content))
     return LISTING.sub(functools.partial(numbered_listing, itertools.count()), content)

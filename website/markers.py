@@ -23,7 +23,7 @@ def from_template(name, page, site):
 
 def on_releases(word, page, site, name):
     """Say since, until or on which releases the example `name` prints the same."""
-    return stated(word, name, site.outcomes)
+    return stated(word, name, site.outcomes).replace("TensorFlow ", "TensorFlow\u00a0")  # one line
 
 
 def counted(page, site, what):
@@ -60,6 +60,7 @@ MARKERS = {
     "codes": verdicts.codes_of_finder,
     "count": counted,
     "errors": errors.listed,
+    "group": partial(from_template, "group.md"),
     "guide": lambda page, site: f"```text\n{twins.guide(site)}```",
     "releases": matrix.choice_or_matrix,
     "reproduce": errors.how_to_reproduce,

@@ -61,7 +61,7 @@ def with_strip(markdown, page, site):
     differ = {r for one in found for r, kind in one.kinds.items() if kind != "same"}
     since = RELEASES[max(map(RELEASES.index, differ), default=-1) + 1 :]
     matrix = site.pages[PAGE].file.url_relative_to(page.file)
-    strip = rendered("replayed.html", examples=found, since=since, matrix=matrix)
+    strip = rendered("replayed.html", page=page, examples=found, since=since, matrix=matrix)
     return re.sub(r"\s*(^(?=## )|\Z)", lambda _: f"\n\n{strip}\n\n", markdown, count=1, flags=re.M)
 
 

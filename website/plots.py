@@ -83,17 +83,19 @@ def cells(figure, outputs):
     Raises:
         ValueError: An example prints no block of rows.
     """
-    grid, scales = figure.subplots(1, len(outputs), squeeze=False)[0], []
+    grid, scales, tallest = figure.subplots(1, len(outputs), squeeze=False)[0], [], 0
     for (name, output), axes in zip(outputs.items(), grid, strict=True):
         rows = [row for _, row in printed_rows(output, 3)]
         rows = [row for row in rows if len(row) == max(map(len, rows))]
         if len(rows) < 3:
             raise ValueError(f"{name} prints no three rows of equally many numbers")
+        tallest = max(tallest, len(rows) / len(rows[0]))
         axes.pcolormesh(rows, cmap="viridis", edgecolors="face")
         axes.invert_yaxis()
         axes.set(aspect="equal", title=side(name, {}))
         axes.set_axis_off()
         scales.append(f"{side(name, {})} from {min(map(min, rows)):g} to {max(map(max, rows)):g}")
+    figure.set_figheight((640 * tallest / len(outputs) + 44) / 72)  # 44: the titles; no gap is left
     return f"The printed numbers as cells, from dark to light: {', '.join(scales)}."
 
 

@@ -18,9 +18,9 @@ LIMIT = 100_000  # bytes, which programs that read for a model take at once
 BLOCK = re.compile(r'^(?:===|!!!|\?\?\?).*?"(.+)"\n((?: {4}.*\n|\n)+)', re.M)
 PROSE = re.compile(
     r"(?P<code>^ *```.*?^ *```$|`[^`\n]+`)|\]\((?P<path>[^)\s:#]+)(?=[)\s#])"
-    r'|<figure\b[^>]* aria-label="(?P<picture>[^"]+)"[^>]*>|<(svg|style|script)\b.*?</\4>'
-    r"|<fieldset>.*?</fieldset>|<!--.*?-->|</?[a-z]+(?:\s[^<>]*)?>"
-    r"|(?:(?<=\S) *|^)\{(?:[#:]| lang=)[^}\n]*\}",
+    r'|<figure\b[^>]* aria-label="(?P<picture>[^"]+)"[^>]*>'
+    r"|<(svg|style|script|fieldset|figcaption)\b.*?</\4>|<!--.*?-->|</?[a-z]+(?:\s[^<>]*)?>"
+    r"|(?:(?<=\S) *|^)\{(?:[#:]| (?:lang=|download))[^}\n]*\}",
     re.M | re.S,
 )
 

@@ -36,10 +36,9 @@ document$.subscribe(() => {
     query.focus();
     query.dispatchEvent(new Event("keyup"));
   });
-});
 
-// The theme leaves the search dialog without a name and gives two landmarks the same one.
-document$.subscribe(() => {
-  document.querySelector(".md-path")?.setAttribute("aria-label", "Breadcrumbs");
-  document.querySelector(".md-search").setAttribute("aria-label", "Search");
+  // What opens a group of the navigation is a mark without a name, and so is the list that it opens.
+  document.querySelectorAll(".md-nav__container").forEach(({ children: [link, toggle] }) => {
+    Object.assign(toggle.firstElementChild, { role: "img", ariaLabel: link.textContent.trim() });
+  });
 });

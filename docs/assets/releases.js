@@ -1,4 +1,4 @@
-// Choosing a release shows what differs there, and a cell of the matrix what is behind it. The
+// Choosing a release shows what differs there, folded by page, and a cell of the matrix what is behind it. The
 // address remembers both. The texts come as a script: a page in a folder may fetch no data.
 const choice = document.querySelector("#release");
 const [count, list] = document.querySelector("#differences").children;
@@ -27,7 +27,7 @@ const show = async () => {
     row.scrollIntoView({ block: "center" });
   } else {
     count.textContent = differs.summaries[wanted];
-    list.innerHTML = found.map(({ page, html }, place) => (found[place - 1]?.page === page ? "" : `<h2>${page}</h2>`) + html).join("");
+    list.innerHTML = found.map(({ page, html }, place) => (found[place - 1]?.page === page ? "" : `${place ? "</details>" : ""}<details><summary>${page}: ${found.filter((one) => one.page === page).length}</summary>`) + html).join("");
   }
 };
 

@@ -19,13 +19,14 @@
   const { addEventListener, postMessage } = Worker.prototype;
   Worker.prototype.postMessage = function (message) {
     if (message.type === 0) message.data.docs.forEach(({ location, text }) => texts.set(location, text));
-    if (message.type === 2) asked = words(message.data);
+    if (message.type === 2) asked = words(message.data.replace("with respect to", "by")); // too common
     postMessage.call(this, message.type === 2 ? { type: 2, data: ask(message.data) } : message);
   };
 
   // The engine counts words, wherever they stand, and messages are made of the same ones. So each word
   // of four or more that follow each other in a find as in what was pasted doubles its score, in a
-  // title twice. An error comes first if its title has three of them.
+  // title twice. An error comes first if its title has three of them. A question in Chinese raises the
+  // pages in Chinese, but not above one whose tags have all of its words.
   const run = (html, least) => {
     const text = ` ${words(html.replace(/<[^>]*>|&\w+;/g, " ")).join(" ")} `;
     const longest = asked.reduce((found, _, start) => {
@@ -39,7 +40,9 @@
   const weigh = (find) => {
     const error = /errors\/.+#/.test(find.location);
     const title = run(find.title, error ? 3 : 4);
-    find.score *= 2 ** (2 * title + run(texts.get(find.location), 4) + (error && title ? 10 : 0));
+    const chinese = /^zh\b/.test(find.location) && asked.some((word) => /\p{sc=Han}/u.test(word));
+    const first = (error && title ? 10 : 0) + (chinese ? 2 : 0);
+    find.score *= 2 ** (2 * title + run(texts.get(find.location), 4) + first);
   };
   const best = (finds) => finds.sort((one, other) => other.score - one.score)[0].score;
   Worker.prototype.addEventListener = function (type, listener, ...options) {
