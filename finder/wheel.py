@@ -15,6 +15,8 @@ class OneFileEach(BuildHookInterface):
 
     def initialize(self, version, build_data):
         """Write them to a folder of their own, and name them to the builder."""
+        if sys.version_info < (3, 11):
+            sys.exit("This needs Python 3.11. An older one runs the file that the site offers.")
         sys.path.insert(0, str(ROOT))
         from finder.bundle import bundle
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from checks import ROOT
+from finder.wheel import OneFileEach
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TEXT = "import tensorflow as tf\ng = tf.gradients(y, x)\nh = tf.gradients(y, x)  # noqa: TFG101\n"
@@ -135,3 +136,10 @@ def test_plugin_is_not_installed_here():
     """Else flake8 would run the one in the environment, and not the one that was made."""
     names = {one.name for one in importlib.metadata.entry_points(group="flake8.extension")}
     assert "TFG" not in names
+
+
+def test_older_python_is_told_what_it_needs(monkeypatch):
+    """The pages are read when it is built, and pip asks for `requires-python` after."""
+    monkeypatch.setattr(sys, "version_info", (3, 10))
+    with pytest.raises(SystemExit, match="needs Python 3.11\\."):
+        OneFileEach.initialize(None, "standard", {})
