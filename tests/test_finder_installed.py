@@ -96,19 +96,19 @@ def test_hook_calls_a_command_that_is_there():
 
 
 @pytest.mark.parametrize(
-    "text, status, found", [(TEXT, 0, "true"), ("", 0, "false"), (None, 2, "")]
+    "text, installs, status, found",
+    [(TEXT, True, 0, "true"), ("", True, 0, "false"), (None, True, 2, ""), (TEXT, False, 2, "")],
 )
-def test_action_runs_its_step(wheel_content, one_file, text, status, found):
-    """What is found is no failure of the step; a path that is not there is."""
+def test_action_runs_its_step(wheel_content, one_file, text, installs, status, found):
+    """What is found is no failure of the step; a path that is not there, and no finder, is."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     step = action["runs"]["steps"][0]
     if text is not None:
         (one_file / "a.py").write_text(text)
     pipx = one_file / "bin/pipx"  # pipx run --spec FOLDER COMMAND ...
     pipx.parent.mkdir()
-    pipx.write_text(
-        f'#!/bin/sh\nshift 4\nexec {sys.executable} -c "{command("find-tf-gradients")}" "$@"\n'
-    )
+    run = f'shift 4\nexec {sys.executable} -c "{command("find-tf-gradients")}" "$@"'
+    pipx.write_text(f"#!/bin/sh\n{run if installs else 'exit 1'}\n")
     pipx.chmod(0o755)
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
