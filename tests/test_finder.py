@@ -217,34 +217,6 @@ def test_line_that_continues_another_is_no_command():
     assert (found["line"], found["how"]) == (4, "mended")
 
 
-def test_what_another_tape_watches_is_not_yet_used():
-    """With two tapes, each of them watches the source first."""
-    code = (
-        "import tensorflow as tf\nwith tf.GradientTape() as one, tf.GradientTape() as two:\n"
-        "    one.watch(x)\n    two.watch(x)\n"
-    )
-    assert not find(code)
-    (found,) = find(code + "    y = x * x\n    one.watch(x)\n")
-    assert (found["line"], found["rule"]) == (6, "watch after use")
-
-
-@pytest.mark.parametrize(
-    ("before", "trap"),
-    [
-        ("assert x is not None", False),
-        ("print(x.shape, len(x))", False),
-        ("if x.dtype == tf.float16:\n        pass", False),
-        ("n = len(x) + x.shape[0]", False),
-        ("y = x * x", True),
-        ("if n:\n        y = f(x)", True),
-    ],
-)
-def test_watch_after_use_is_after_a_computation(before, trap):
-    """Who looks at a tensor before it is watched loses nothing."""
-    text = f"import tensorflow as tf\nwith tf.GradientTape() as t:\n    {before}\n    t.watch(x)\n"
-    assert [one["rule"] for one in find(text)] == ["watch after use"] * trap
-
-
 def test_tape_of_somebody_else_is_not_certain():
     """A class of that name need not take what TensorFlow's takes."""
     text = "with GradientTape() as {0}:\n    pass\n{0}.gradient(ys=y, xs=x, name='n')\n"
