@@ -58,7 +58,11 @@ def test_watch_after_no_use_is_none(before):
     [
         ("y = x * x", "g = t.gradient(y, x)", "certain"),
         ("h = tf.square(x)[0]", "    y = h + 1.0\ng = t.gradient(y, [x])", "certain"),
-        ("h = x * x\n    h += x", "    y = h + 1.0\ng = t.gradient(target=y, sources=x)", "certain"),
+        (
+            "h = x * x\n    h += x",
+            "    y = h + 1.0\ng = t.gradient(target=y, sources=x)",
+            "certain",
+        ),
         ("if n:\n        y = x * x", "g = t.gradient(y, x)", "certain"),
         ("h = [x * x for _ in range(2)]", "g = t.gradient(sum(h), x)", "likely"),
         ("h = []\n    h.append(x * x)", "    y = tf.add_n(h)\ng = t.gradient(y, x)", "certain"),
