@@ -6,9 +6,10 @@ import re
 from .arguments import Passed, called_at, keywords_of, named_at
 from .meanings import is_other_tf
 from .names import index_of, last_name, string_of
-from .rules import HINT, METHODS, OLD_WORDS, OPTIMIZER, RULE
+from .rules import HINT, LISTED, METHODS, OLD_WORDS, OPTIMIZER, RULE
 from .tapes import in_block, of_tape
 
+KERAS_MODEL = re.compile(r"(?:tf\.)?(?:\w+\.)*keras\.(?:models\.)?(?:Model|Sequential)$").match
 # Those whose optimizers have a minimize, too: there a name alone proves nothing.
 OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
 
@@ -142,7 +143,7 @@ def of_optimizer(code, site):
     if kind in ("", "likely"):
         if not is_likely(code, site, method, words, kind):
             return None
-        certain, kind = False, guessed_kind(site)
+        certain, kind = False, guessed_kind(code, site, words)
     # What wraps an optimizer under its name may have methods of its own.
     known = [one for one in objects if one.kind in ("path", "unbound")]
     certain = certain and all(code.names.optimizer_kind({one}) for one in known)
@@ -200,8 +201,18 @@ def is_likely(code, site, method, words, kind):
     return hint and count >= 1
 
 
-def guessed_kind(site):
-    """Return the kind of an optimizer of which nothing is known: scipy's ask for a session."""
-    first = site.node.args[0] if site.node.args else None
-    session = any(word.arg == "session" for word in site.node.keywords)
-    return "scipy" if session or re.match(r"sess(ion)?$", last_name(first)) else "v1"
+def guessed_kind(code, site, words):
+    """Return the kind of an optimizer of which nothing is known, by what it is given."""
+    first, second, *_ = [*site.node.args, None, None]
+    if "session" in words or re.match(r"sess(ion)?$", last_name(first)):
+        return "scipy"
+    listed = isinstance(second, (ast.List, ast.Tuple)) or LISTED.search(last_name(second))
+    if "tape" in words or (listed and site.node.func.attr == "minimize"):
+        return "keras"
+    if words & OLD_WORDS - {"var_list", "grad_loss"}:
+        return "v1"
+    held, owner = site.node.func.value, site.scope.owner()
+    of_model = getattr(getattr(held, "value", None), "id", "") == "self" and owner
+    bases = owner.node.bases if of_model and last_name(held) == "optimizer" else ()
+    model = any(map(KERAS_MODEL, set().union(*(code.names.paths(b, owner.parent) for b in bases))))
+    return "keras" if model or isinstance(first, ast.Lambda) else "v1"

@@ -6,6 +6,7 @@ from collections import namedtuple
 
 from .arguments import has_effect
 from .names import last_name
+from .rules import LISTED
 from .tapes import is_one_tensor
 
 SECOND = {"tf.gradients": "tape/higher_order/", "tf.hessians": "tape/higher_order/"}
@@ -15,9 +16,8 @@ SYMBOLS = {"input": "#gradient-by-the-input-saliency-fgsm"}
 SYMBOLS["output"] = "#gradient-by-an-inner-layer-grad-cam-deepdream"
 SYMBOLS.update(inputs=SYMBOLS["input"], outputs=SYMBOLS["output"])
 KERAS = re.compile(r"model|layer", re.I)
-# The names of trainable variables, which a tape watches by itself, and of lists.
+# The names of trainable variables, which a tape watches by itself.
 VARIABLE = re.compile(r"var|param|weight|theta|kernel|bias|collection|^[wb]\d*$|^[wb]_", re.I)
-LISTED = re.compile(r"(?:variables|vars|params|weights|collection)$")
 
 
 class Notes(namedtuple("Notes", "texts silent page")):
