@@ -37,11 +37,18 @@ class Choice(namedtuple("Choice", "select ignore exclude baseline since target f
         import os
         from fnmatch import fnmatch
 
-        path, above = os.path.abspath(path), os.path.join(self.folder, "")
-        inner = path[len(above) :] if path.startswith(above) else path
-        parts = [path, inner, *inner.split(os.sep)]
+        inner = path_from_here(path, self.folder)
+        parts = [os.path.abspath(path), inner, *inner.split("/")]
         patterns = map(os.path.normpath, self.exclude)
         return any(fnmatch(part, one) for one in patterns for part in parts)
+
+
+def path_from_here(path, folder=""):
+    """Return a path as it is from a folder, or from the one where one stands, if it is below."""
+    import os
+
+    whole, above = os.path.abspath(path), os.path.join(folder or os.getcwd(), "")
+    return (whole[len(above) :] if whole.startswith(above) else path).replace(os.sep, "/")
 
 
 def release(text):

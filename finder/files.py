@@ -5,6 +5,7 @@ import re
 import sys
 from collections import namedtuple
 
+from .choice import path_from_here
 from .compat import compat_edits
 from .find import findings
 from .notebooks import fenced_code
@@ -189,7 +190,7 @@ def patch_text(path, old, new):
     import difflib
 
     old, new = (re.findall("[^\n]*\n|[^\n]+", text) for text in (old, new))
-    lines = difflib.unified_diff(old, new, path, path)
+    lines = difflib.unified_diff(old, new, *[path_from_here(path)] * 2)
     tail = "\n\\ No newline at end of file\n"
     return "".join(line if line.endswith("\n") else line + tail for line in lines)
 

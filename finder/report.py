@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 
+from .choice import path_from_here
 from .rules import BASE, VERDICTS, VERSION
 
 
@@ -108,7 +109,7 @@ def as_sarif(findings):
         if found.page.startswith("http"):
             rules[found.code]["helpUri"] = found.page
         level = "warning" if to_do(found) else "note"
-        address = quote(os.fsencode(found.path.replace(os.sep, "/")))
+        address = quote(os.fsencode(path_from_here(found.path)))
         region = {"startLine": found.line, "startColumn": found.column}
         place = {"artifactLocation": {"uri": address}, "region": region}
         result = {"ruleId": found.code, "level": level, "message": {"text": one_line(found)}}
@@ -133,7 +134,9 @@ def as_github(findings):
         text = one_line(found) + " " + found.page
         for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
             text = text.replace(mark, code)
-        path = found.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+        path = (
+            path_from_here(found.path).replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+        )
         place = f"file={path},line={found.line},col={found.column},title={found.code} {found.rule}"
         lines.append(f"::{kind} {place}::{text}")
     return "\n".join(lines)

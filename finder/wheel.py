@@ -1,5 +1,6 @@
 """Make what the wheel holds: the finder and the prover, each in its one file."""
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -23,7 +24,7 @@ class OneFileEach(BuildHookInterface):
         self.scratch = tempfile.TemporaryDirectory()
         for name, room in FILES.items():
             file = Path(self.scratch.name, name)
-            file.write_text(bundle(folder=ROOT / room), "utf-8")
+            file.write_text(bundle(os.environ.get("SITE_URL", ""), ROOT / room), "utf-8")
             build_data["force_include"][str(file)] = name
 
     def finalize(self, version, build_data, artifact_path):

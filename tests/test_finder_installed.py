@@ -25,6 +25,7 @@ def wheel_content(tmp_path_factory):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
         cwd=ROOT,
+        env={**os.environ, "SITE_URL": "https://example.org/gradients"},
         check=True,
         capture_output=True,
     )
@@ -70,6 +71,8 @@ def test_commands_run(wheel_content, one_file):
     done = run_installed(wheel_content, command("find-tf-gradients"), "--version", cwd=one_file)
     assert done.stdout.strip() == PROJECT["version"]
     find = command("find-tf-gradients")
+    done = run_installed(wheel_content, find, "--explain", "TFG101", cwd=one_file)
+    assert done.stdout.endswith("  see: https://example.org/gradients/parameters/\n")
     done = run_installed(wheel_content, find, ".", "--format", "sarif", cwd=one_file)
     assert (done.returncode, done.stderr) == (1, "")
     driver = json.loads(done.stdout)["runs"][0]["tool"]["driver"]
