@@ -16,6 +16,10 @@ SYMBOLS = {"input": "#gradient-by-the-input-saliency-fgsm"}
 SYMBOLS["output"] = "#gradient-by-an-inner-layer-grad-cam-deepdream"
 SYMBOLS.update(inputs=SYMBOLS["input"], outputs=SYMBOLS["output"])
 KERAS = re.compile(r"model|layer", re.I)
+# What TensorFlow 2 lacks, or what only a graph has something in.
+GRAPH_ONLY = re.compile(
+    r"tf\.(?:contrib\.|layers\.|placeholder|get_collection|get_variable|\w+_variables\b)"
+).match
 # The names of trainable variables, which a tape watches by itself.
 VARIABLE = re.compile(r"var|param|weight|theta|kernel|bias|collection|^[wb]\d*$|^[wb]_", re.I)
 
@@ -78,15 +82,28 @@ def expression(code, asked, name):
         return ""
     if all_trained(code, node, asked.site.scope):
         return "model.trainable_variables"
+    if asks_graph(code, node, asked.site.scope):
+        return ""
     if name not in ("loss", "var_list"):
         return text
-    if name == "var_list" and node is not None and is_one_tensor(code, node, asked.site.scope):
-        return f"[{text}]"
+    if name == "var_list" and node is not None:
+        loops = code.loops_over(node)
+        lists = [LISTED.search(last_name(one)) for one in loops]
+        if is_one_tensor(code, node, asked.site.scope) or (loops and all(lists)):
+            return f"[{text}]"
+        if loops and not code.is_list(node, asked.site.scope):
+            return ""
     if isinstance(node, ast.Lambda):
         return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
     keras = asked.rule.of == "keras optimizer" and name == "loss" and "tape" not in asked.given
     called = keras and isinstance(node, (ast.Name, ast.Attribute))
     return text + "()" if called or code.is_function(node, asked.site.scope) else text
+
+
+def asks_graph(code, node, scope):
+    """Tell whether an expression asks a graph for what TensorFlow 2 does not have."""
+    calls = (one for one in ast.walk(node or ast.Pass()) if isinstance(one, ast.Call))
+    return any(GRAPH_ONLY(path) for one in calls for path in code.names.paths(one.func, scope))
 
 
 def all_trained(code, node, scope):

@@ -259,6 +259,33 @@ def test_class_may_come_from_a_call():
         ("tf.gradients(y, x, name=next(names))", ""),
         ("tf.gradients(y, x, gate_gradients=(n := 5))", ""),
         ("tf.gradients(*both)", ""),
+        (
+            "for var in tf.trainable_variables():\n    opt.compute_gradients(loss, var)",
+            "list(zip(tape.gradient(loss, [var]), [var]))",
+        ),
+        (
+            "[opt.minimize(loss, var_list=v) for v in model.weights]",
+            "opt.apply_gradients(zip(tape.gradient(loss, [v]), [v]))",
+        ),
+        ("for part in parts:\n    opt.compute_gradients(loss, part)", ""),
+        (
+            "for variables in groups:\n    opt.compute_gradients(loss, variables)",
+            "list(zip(tape.gradient(loss, variables), variables))",
+        ),
+        ("opt.minimize(loss, var_list=tf.trainable_variables()[0])", ""),
+        ("opt.minimize(loss, var_list=tf.get_collection('vars', 'net'))", ""),
+        ("tf.gradients(y, tf.compat.v1.global_variables()[1:])", ""),
+        ("tf.gradients(tf.contrib.layers.fully_connected(x, 2), x)", ""),
+        (
+            "opt.compute_gradients(loss, v, grad_loss=None)",
+            "list(zip(tape.gradient(loss, v), v))",
+        ),
+        (
+            "opt.minimize(loss, var_list=None, grad_loss=None, global_step=None)",
+            "opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), "
+            "model.trainable_variables))",
+        ),
+        ("tf.gradients(y, x, grad_ys=None, stop_gradients=None)", "tape.gradient(y, x)"),
         ("tf.gradients(y, x, stop_gradients=x)", ""),
         ("tf.gradients(tf.gradients(y, x)[0], x)", ""),
         ("tf.gradients(y\nif a else b, x)", "tape.gradient(y if a else b, x)"),
