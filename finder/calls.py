@@ -10,6 +10,7 @@ from .rules import HINT, LISTED, METHODS, OLD_WORDS, OPTIMIZER, RULE
 from .tapes import in_block, of_tape
 
 KERAS_MODEL = re.compile(r"(?:tf\.)?(?:\w+\.)*keras\.(?:models\.)?(?:Model|Sequential)$").match
+AGGREGATE = {"experimental_aggregate_gradients", "skip_gradients_aggregation"}  # of Keras 2
 # Those whose optimizers have a minimize, too: there a name alone proves nothing.
 OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
 
@@ -73,7 +74,8 @@ def registered(code, site, rule):
     if not rule.id.startswith("RegisterGradient"):
         return rule
     name = site.node.args and code.names.constant(site.node.args[0], site.scope)
-    for_map = code.overrides or not name or not re.match(r"[A-Z]\w*$", name)
+    mapped = code.mapped_gradients() if code.overrides else ()
+    for_map = not name or not re.match(r"[A-Z]\w*$", name) or mapped is None or name in mapped
     return RULE["RegisterGradient for a map" if for_map else "RegisterGradient"]
 
 
@@ -161,7 +163,7 @@ def of_optimizer(code, site):
 def is_as_ever(code, site, kind, words):
     """Tell whether a call of apply_gradients is as one writes it with a tape."""
     if kind == "keras":
-        return not words & {"name", "global_step"}
+        return not words & {"name", "global_step", *AGGREGATE}
     given = site.node.args
     pairs = len(given) == 1 and not words and not isinstance(given[0], ast.Starred)
     old = ".compute_gradients(" in code.whole or ".gradients(" in code.whole
@@ -188,8 +190,8 @@ def is_likely(code, site, method, words, kind):
         return False
     count = len(site.node.args) + len(site.node.keywords)
     hint = bool(kind == "likely" or HINT.search(last_name(site.node.func.value)))
-    if words & OLD_WORDS:
-        return method != "apply_gradients" or hint or "global_step" in words
+    if words & {*OLD_WORDS, *AGGREGATE}:
+        return method != "apply_gradients" or hint or bool(words & {"global_step", *AGGREGATE})
     if code.names.roots & OTHERS:
         return False
     if method in ("get_gradients", "get_updates"):
@@ -207,7 +209,7 @@ def guessed_kind(code, site, words):
     if "session" in words or re.match(r"sess(ion)?$", last_name(first)):
         return "scipy"
     listed = isinstance(second, (ast.List, ast.Tuple)) or LISTED.search(last_name(second))
-    if "tape" in words or (listed and site.node.func.attr == "minimize"):
+    if words & {"tape", *AGGREGATE} or (listed and site.node.func.attr == "minimize"):
         return "keras"
     if words & OLD_WORDS - {"var_list", "grad_loss"}:
         return "v1"

@@ -108,6 +108,15 @@ class Code:
             seen.add(node)
         return False
 
+    def mapped_gradients(self):
+        """Return the names that the maps of this file give, or None if one is hidden."""
+        found = set()
+        for one in self.names.sites:
+            if last_name(getattr(one.node, "func", None)) == "gradient_override_map":
+                values = getattr(next(iter(one.node.args), None), "values", [None])
+                found |= {self.names.constant(value, one.scope) for value in values}
+        return found if found and None not in found else None
+
     def taken_apart(self, site):
         """Tell whether the result of a call is unpacked, iterated or zipped."""
         parent = site.parent
@@ -122,12 +131,13 @@ class Code:
         return any(one is site.node for one in parts_taken_of(parent))
 
     def loops_over(self, node):
-        """Return over what the loops go that bind a name, anywhere in this file."""
+        """Return the last names of what the loops go over that bind a name in this file."""
         if self.loops is None:
             kinds = (ast.For, ast.comprehension)
             self.loops = [one for one in ast.walk(self.source.tree) if isinstance(one, kinds)]
         name = getattr(node, "id", None)
-        return [one.iter for one in self.loops if name and getattr(one.target, "id", "") == name]
+        found = (one for one in self.loops if name and getattr(one.target, "id", "") == name)
+        return [last_name(one.iter) for one in found]
 
     def is_list(self, node, scope):
         """Tell whether an expression may be a list of sources, by its name or its value."""

@@ -78,26 +78,29 @@ def expression(code, asked, name):
     # A tape takes a list in a list for several vectors, and one vector of numbers is that.
     nested = name == "grad_ys" and any(isinstance(one, (ast.List, ast.Tuple)) for one in parts)
     refused = nested or any(is_none(one) for one in parts)
-    if text == "…" or refused or code.asks(node, asked.site.scope):
+    scope, trained = asked.site.scope, all_trained(code, node, asked.site.scope)
+    graph = not trained and asks_graph(code, node, scope)
+    if text == "…" or refused or graph or code.asks(node, scope):
         return ""
-    if all_trained(code, node, asked.site.scope):
+    if trained:
         return "model.trainable_variables"
-    if asks_graph(code, node, asked.site.scope):
-        return ""
     if name not in ("loss", "var_list"):
         return text
     if name == "var_list" and node is not None:
-        loops = code.loops_over(node)
-        lists = [LISTED.search(last_name(one)) for one in loops]
-        if is_one_tensor(code, node, asked.site.scope) or (loops and all(lists)):
-            return f"[{text}]"
-        if loops and not code.is_list(node, asked.site.scope):
-            return ""
+        return variable_list(code, node, text, scope)
     if isinstance(node, ast.Lambda):
         return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
     keras = asked.rule.of == "keras optimizer" and name == "loss" and "tape" not in asked.given
     called = keras and isinstance(node, (ast.Name, ast.Attribute))
-    return text + "()" if called or code.is_function(node, asked.site.scope) else text
+    return text + "()" if called or code.is_function(node, scope) else text
+
+
+def variable_list(code, node, text, scope):
+    """Return the text of a list of variables, or none for what a loop takes from who knows what."""
+    loops = code.loops_over(node)
+    if is_one_tensor(code, node, scope) or (loops and all(LISTED.search(o) for o in loops)):
+        return f"[{text}]"
+    return "" if loops and not code.is_list(node, scope) else text
 
 
 def asks_graph(code, node, scope):
