@@ -27,7 +27,7 @@ class Code:
         """Read `text`."""
         self.path, self.whole, self.source = path, text, Text(text)
         self.names = names = Names(self.source.tree)
-        self.apart = self.loops = None
+        self.apart = None
         self.consumed = set()  # names that a finding has told of
         self.overrides = "gradient_override_map" in text
         self.tensorflow = any(word in text for word in TENSORFLOW)
@@ -129,15 +129,6 @@ class Code:
                 self.apart = set(names_apart(self.source.tree))
             return parent.targets[0].id in self.apart
         return any(one is site.node for one in parts_taken_of(parent))
-
-    def loops_over(self, node):
-        """Return the last names of what the loops go over that bind a name in this file."""
-        if self.loops is None:
-            kinds = (ast.For, ast.comprehension)
-            self.loops = [one for one in ast.walk(self.source.tree) if isinstance(one, kinds)]
-        name = getattr(node, "id", None)
-        found = (one for one in self.loops if name and getattr(one.target, "id", "") == name)
-        return [last_name(one.iter) for one in found]
 
     def is_list(self, node, scope):
         """Tell whether an expression may be a list of sources, by its name or its value."""

@@ -97,10 +97,11 @@ def expression(code, asked, name):
 
 def variable_list(code, node, text, scope):
     """Return the text of a list of variables, or none for what a loop takes from who knows what."""
-    loops = code.loops_over(node)
-    if is_one_tensor(code, node, scope) or (loops and all(LISTED.search(o) for o in loops)):
+    where = scope.bindings(text)[1]
+    loops = where.loops.get(text, []) if where else []
+    if is_one_tensor(code, node, scope) or (loops and all(map(LISTED.search, loops))):
         return f"[{text}]"
-    return "" if loops and not code.is_list(node, scope) else text
+    return "" if loops and text[-1] != "s" else text
 
 
 def asks_graph(code, node, scope):

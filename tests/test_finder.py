@@ -267,7 +267,11 @@ def test_class_may_come_from_a_call():
             "[opt.minimize(loss, var_list=v) for v in model.weights]",
             "opt.apply_gradients(zip(tape.gradient(loss, [v]), [v]))",
         ),
-        ("for part in parts:\n    opt.compute_gradients(loss, part)", ""),
+        ("for var in parts:\n    opt.compute_gradients(loss, var)", ""),
+        (
+            "a = [v for v in model.weights]\ndef f(v):\n    opt.compute_gradients(loss, v)",
+            "list(zip(tape.gradient(loss, v), v))",
+        ),
         (
             "for variables in groups:\n    opt.compute_gradients(loss, variables)",
             "list(zip(tape.gradient(loss, variables), variables))",
