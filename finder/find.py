@@ -7,6 +7,7 @@ from .context import Code
 from .findings import finding_of, rule_finding
 from .notebooks import in_cell, notebook_lines
 from .reading import place_in
+from .replacement import inner_calls, page_of_task
 from .rules import HINT, METHODS, OLD_WORDS, triggers
 from .tokens import line_starts, scan
 
@@ -16,7 +17,11 @@ CHAIN = re.compile(r"((?:\)\s*\.\s*)?[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)"
 def findings_in_code(text, path):
     """Return the findings in Python code, in the order of their lines."""
     code, found = Code(text, path), {}
-    for asked in all_asked(code):
+    everything = list(all_asked(code))
+    for asked in everything:
+        page = page_of_task(code, asked)
+        code.inner.update((one, page) for one in inner_calls(code, asked))
+    for asked in everything:
         one = finding_of(code, asked)
         found.setdefault((one.line, one.column, one.rule), one)
     everything = [*found.values(), *findings_by_words(code)]

@@ -10,6 +10,7 @@ from .rules import LISTED
 from .tapes import is_one_tensor
 
 SECOND = {"tf.gradients": "tape/higher_order/", "tf.hessians": "tape/higher_order/"}
+TARGETS = ("ys", "loss", "output")
 TRAINED = "how-to/train-through-a-gradient/"
 # What a Keras model or layer has without values, by the names that these have.
 SYMBOLS = {"input": "#gradient-by-the-input-saliency-fgsm"}
@@ -171,11 +172,13 @@ def notes_on_call(code, asked, listed):
     if rule.id == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
         texts.append("the fifth argument by position is another one in TF 2's tf.gradients")
         silent = True
-    target, page = asked.first_of("ys", "loss", "output"), ""
-    inside = any(code.asks(one.node, site.scope) for one in given.values())
-    if "tape." in rule.code and (inside or (target and code.derived(target.node, site.scope))):
+    page = ""
+    if code.inner.get(site.node):
+        texts.append("its gradient is taken again: its tape stands inside the block of the other")
+        page = code.inner[site.node]
+    if inner_calls(code, asked):
         texts.append("a gradient of a gradient needs two tapes, one inside the other")
-        page = SECOND.get(rule.id, TRAINED)
+        page = page_of_task(code, asked)
     symbol = symbolic_source(code, asked)
     if symbol:
         told = f"{last_name(symbol.value)}.{symbol.attr}"
@@ -184,13 +187,37 @@ def notes_on_call(code, asked, listed):
     return Notes(texts, silent, page)
 
 
+def inner_calls(code, asked):
+    """Return the old calls whose gradients an old call takes the gradient of."""
+    scope, target = asked.site.scope, asked.first_of(*TARGETS)
+    if "tape." not in asked.rule.code and not asked.rule.id == "tf.hessians":
+        return set()
+    found = {one for passed in asked.given.values() for one in code.asks(passed.node, scope)}
+    return found | (code.derived(target.node, scope) if target else set()) - {asked.site.node}
+
+
+def page_of_task(code, asked):
+    """Return the page of what the gradient of a gradient is for, as far as it shows."""
+    if asked.rule.id not in SECOND:
+        return TRAINED
+    node = asked.first_of(*TARGETS)
+    node, name = node and node.node, last_name(node and node.node)
+    bound = asked.site.scope.bindings(name)[0] if isinstance(node, ast.Name) else ()
+    products = (ast.walk(one.value) for one in bound if isinstance(one.value, ast.AST))
+    parts = [one for walked in [ast.walk(node or ast.Pass()), *products] for one in walked]
+    if "grad_ys" in asked.given or any(isinstance(one, ast.Mult) for one in parts):
+        return "how-to/hvp/"
+    by_name = re.search(r"_[xyzt]{1,3}$", name)  # u_x
+    return TRAINED + "#pinn" if by_name else SECOND[asked.rule.id]
+
+
 def notes_on_replacement(code, asked, hunk):
     """Return what a replacement leaves to the reader, as texts."""
     texts, wanted = [], asked.rule.code
     made = "(" in code.source.text[asked.start : asked.name]
     if made and "{receiver}" in wanted and receiver(code, asked) == "optimizer":
         texts.append("make the optimizer once, before the first step")
-    target = asked.first_of("ys", "loss", "output")
+    target = asked.first_of(*TARGETS)
     if "tape." in wanted and target and target.node is not None and not hunk:
         if any(isinstance(one, ast.Call) for one in ast.walk(target.node)):
             texts.append("compute the target inside the tape's block; outside, nothing records it")

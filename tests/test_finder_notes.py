@@ -29,6 +29,22 @@ def test_wrapped_optimizer_is_not_certain():
     ("code", "page"),
     [
         ("g = tf.gradients(y, x)[0]\nh = tf.gradients(g, x)", "tape/higher_order/"),
+        ("g = tf.gradients(y, x)[0]\nh = tf.gradients(g, x, grad_ys=v)", "how-to/hvp/"),
+        ("g = tf.gradients(y, x)[0]\nh = tf.gradients(tf.reduce_sum(g * v), x)", "how-to/hvp/"),
+        (
+            "g = tf.gradients(y, x)[0]\np = tf.reduce_sum(g * v)\nh = tf.gradients(p, x)",
+            "how-to/hvp/",
+        ),
+        (
+            "u_x = tf.gradients(u, x)[0]\nu_xx = tf.gradients(u_x, x)[0]",
+            "how-to/train-through-a-gradient/#pinn",
+        ),
+        (
+            "class Net:\n    def build(self):\n"
+            "        self.u_x = tf.gradients(self.u, self.x)[0]\n"
+            "        self.u_xx = tf.gradients(self.u_x, self.x)[0]",
+            "how-to/train-through-a-gradient/#pinn",
+        ),
         ("d = lambda u: tf.gradients(u, x)[0]\nh = tf.gradients(d(y), x)", "tape/higher_order/"),
         (
             "n = tf.norm(tf.gradients(y, x)[0])\nloss = y + n\n"
@@ -43,6 +59,21 @@ def test_gradient_of_a_gradient_needs_two_tapes(code, page):
     last = find(f"import tensorflow as tf\n{code}\n")[-1]
     assert any("needs two tapes" in note for note in last["notes"]) == bool(page)
     assert not page or last["page"] == page
+
+
+def test_inner_gradient_says_so_too():
+    """That of a penalty stands first, and where its tape stands is not seen from it alone."""
+    code = (
+        "import tensorflow as tf\nslopes = tf.gradients(critic(x), [x])[0]\n"
+        "penalty = tf.reduce_mean((tf.norm(slopes, axis=1) - 1.0) ** 2)\n"
+        "tf.train.AdamOptimizer().minimize({} + penalty, var_list=v)\n"
+    )
+    first, last = find(code.format("loss"))
+    note = "its gradient is taken again: its tape stands inside the block of the other"
+    assert note in first["notes"] and note not in last["notes"]
+    assert first["page"] == last["page"] == "how-to/train-through-a-gradient/"
+    first, _ = find(code.format("loss").replace("+ penalty", ""))
+    assert note not in first["notes"] and first["page"] == "parameters/"
 
 
 @pytest.mark.parametrize(
