@@ -29,6 +29,8 @@ def decoded_text(data):
     Raises:
         ValueError: They are no text.
     """
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return Decoded(data.decode("utf-32"), "utf-32", "")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return Decoded(data.decode("utf-16"), "utf-16", "")
     halves = [data[:8192][first::2].count(b"\0") for first in (0, 1)]

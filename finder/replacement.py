@@ -152,12 +152,9 @@ def notes_on_call(code, asked, listed):
     texts = [rule.says] if rule.says else []
     texts += [f"what {name} holds is not visible" for name in given if name[0] == "*"]
     sources = asked.first_of("xs", "variables", "params")
-    several = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
     if listed:
         texts.append("the list of one source gives a list of one gradient, as before")
-    elif (
-        sources and not isinstance(sources.node, several) and rule.code.startswith("tape.gradient")
-    ):
+    elif sources and not is_several(sources.node) and rule.code.startswith("tape.gradient"):
         if isinstance(site.parent, ast.Subscript) and site.parent.value is site.node:
             sure = is_one_tensor(code, sources.node, site.scope)
             why = f": {sources.text} is one tensor"
@@ -185,6 +182,12 @@ def notes_on_call(code, asked, listed):
         texts.append(f"{told} has no values: call the model on data, inside the tape's block")
         page = page or "old-api/keras/" + SYMBOLS[symbol.attr]
     return Notes(texts, silent, page)
+
+
+def is_several(node):
+    """Tell whether an expression is a list, or another collection, for certain."""
+    made = isinstance(node, ast.Call) and last_name(node.func) in ("list", "sorted", "tuple")
+    return made or isinstance(node, (ast.List, ast.Tuple, ast.ListComp, ast.Dict))
 
 
 def inner_calls(code, asked):

@@ -292,9 +292,10 @@ def test_markdown_is_read_when_asked(code_folder, capsys):
 
 
 def test_reads_what_it_took_for_binary(code_folder, capsys, monkeypatch):
-    """UTF-16 without a mark, and a notebook that comes in."""
-    (code_folder / "b.py").write_bytes(TEXT.encode("utf-16-le"))
-    assert found_codes(capsys, "b.py")[1] == ["TFG101", "TFG102", "TFG201"]
+    """UTF-16 without a mark, UTF-32 with one, and a notebook that comes in."""
+    for mark, encoding in (("", "utf-16-le"), ("\ufeff", "utf-32-le"), ("\ufeff", "utf-32-be")):
+        (code_folder / "b.py").write_bytes((mark + TEXT).encode(encoding))
+        assert found_codes(capsys, "b.py")[1] == ["TFG101", "TFG102", "TFG201"]
     cell = {"cell_type": "code", "source": TEXT.splitlines(keepends=True)}
     done = subprocess.run(
         [sys.executable, "-m", "finder", "-"],

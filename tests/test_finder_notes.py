@@ -131,6 +131,9 @@ WATCH = "tape.watch({}) before the forward pass, unless it is a variable"
         ),
         ("x = tf.Variable(1.0)\ntf.gradients(y, [x])", []),
         ("tf.gradients(y, [w1, b1])", []),
+        ("tf.gradients(y, list(weights))", []),
+        ("tf.gradients(y, sorted(params, key=f))", []),
+        ("tf.gradients(y, tuple(weights))", []),
         ("tf.gradients(y, model.trainable_weights)", []),
         (
             "tf.gradients(y, tf.trainable_variables())",
@@ -161,3 +164,10 @@ WATCH = "tape.watch({}) before the forward pass, unless it is a variable"
 def test_notes_say_what_a_replacement_leaves_open(code, notes):
     """What depends on the reader's values is said beside the replacement."""
     assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes
+
+
+def test_hessian_is_the_jacobian_of_a_gradient():
+    """What it is given goes to both, and not to `tape.gradient` alone."""
+    (found,) = find("import tensorflow as tf\ntf.hessians(y, x)\n")
+    assert ["inner" in one["write"] for one in found["arguments"]] == [True, True]
+    assert "`jacobian`" in found["arguments"][1]["write"]
