@@ -34,14 +34,16 @@ def as_text(findings, colour):
 
     hues = {"lost": "31", "recipe": "33", "gone": "36", "renamed": "34", "same": "32"}
     lines = []
-    for found in findings:
+    for found, *others in alike(findings):
         verdict = "trap" if found.trap else found.verdict
         marks = [found.certainty] + ["SILENT"] * found.silent + ["OTHER STEPS"] * found.steps
         where = f"{found.path}:{found.line}:{found.column}"
         if found.cell is not None:
             where += f" (cell {found.cell}, line {found.cell_line})"
+        same = (f"{one.path}:{one.line}:{one.column}" for one in others)
         heads = [dye("1", where), found.code, dye(hues[found.verdict], verdict), ", ".join(marks)]
         lines += ["  ".join(heads), "    " + found.call]
+        lines += [f"    and the same at: {', '.join(same)}"] * bool(others)
         lines.append("    write: " + (found.replacement or unmarked(found.write)))
         lines += ["      " + line for line in str(found.hunk or "").split("\n") if line]
         for one in found.arguments:
@@ -53,6 +55,14 @@ def as_text(findings, colour):
         lines += ["    " + found.works] if found.works else []
         lines += ["    see: " + found.page, ""]
     return "\n".join(lines)
+
+
+def alike(findings):
+    """Return lists of findings of one file that differ by their place alone."""
+    lists, nowhere = {}, dict(line=0, column=0, cell=None, cell_line=None, edits=())
+    for found in findings:
+        lists.setdefault(repr(found._replace(**nowhere)), []).append(found)
+    return lists.values()
 
 
 def counted_verdicts(fates):

@@ -67,6 +67,17 @@ def test_formats(tree, capsys):
     assert result["ruleId"] == "TFG101" and result["message"]["text"]
 
 
+def test_same_finding_is_shown_once(tree, capsys, monkeypatch):
+    """With all its places; the summary counts each."""
+    monkeypatch.chdir(tree)
+    line = "g = tf.gradients(y, x)\n"
+    (tree / "a.py").write_text(f"import tensorflow as tf\n{line}h = tf.gradients(z, x)\n{line}")
+    find_command(["a.py"])
+    shown = capsys.readouterr().out
+    assert shown.count("a.py:") == 3 and "    and the same at: a.py:4:5\n" in shown
+    assert shown.count("write: tape.gradient(y, x)") == 1 and "3 renamed found." in shown
+
+
 @pytest.mark.parametrize("path", ["a.py", "./a.py", ".", "{}/a.py", "sub/../a.py"])
 def test_code_hosts_get_paths_from_here(path, tree, capsys, monkeypatch):
     """Else a code host shows the finding at no file; what is elsewhere keeps its path."""

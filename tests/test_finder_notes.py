@@ -171,3 +171,22 @@ def test_hessian_is_the_jacobian_of_a_gradient():
     (found,) = find("import tensorflow as tf\ntf.hessians(y, x)\n")
     assert ["inner" in one["write"] for one in found["arguments"]] == [True, True]
     assert "`jacobian`" in found["arguments"][1]["write"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tensorflow.contrib.slim as slim",
+        "from tensorflow.contrib import layers",
+        "from tensorflow import contrib",
+        "slim = tf.contrib.slim",
+    ],
+)
+def test_what_fails_first_is_said_first(line):
+    """Who mends the gradients alone does not get to them."""
+    code = f"import tensorflow as tf\n{line}\n\ng = tf.gradients(y, x)\ng = tf.gradients(y, x)\n"
+    first, second = find(code)
+    assert first["notes"][0].startswith(f"this file fails first at `{line}`")
+    assert second["notes"] == first["notes"][1:]
+    guarded = code.replace(line, f"try:\n    {line}\nexcept ImportError:\n    pass")
+    assert not any("fails first" in note for found in find(guarded) for note in found["notes"])
