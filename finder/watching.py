@@ -1,20 +1,26 @@
 """Watching: what was computed from a tensor before a tape watched it, and is asked of the tape."""
 
 import ast
+import re
 
 from .arguments import named_at
 from .names import Spot, last_name
 from .rules import RULE
 
 # What gives no value with a gradient, or the tensor itself.
-LOOKING = set(
-    "print len isinstance type hasattr id str repr int float bool range info debug shape get_shape "
-    "shape_as_list size rank ndims zeros_like ones_like stop_gradient numpy item tolist argmax "
-    "argmin round floor ceil sign is_nan is_finite is_inf convert_to_tensor".split()
-)
+LOOKING = re.compile(
+    r"(?:print|len|isinstance|type|hasattr|id|str|repr|int|float|bool|range|info|debug|shape\w*"
+    r"|get_shape|size|rank|ndims|zeros_like|ones_like|stop_gradient|numpy|item|tolist|arg\w+"
+    r"|round|floor|ceil|sign|is_\w+|convert_to_tensor|assert\w*|(?:not_)?equal|greater\w*|less\w*"
+    r"|logical_\w+|reduce_a(?:ll|ny)|one_hot|searchsorted|unique\w*|bincount|set_shape)$"
+).match
 SEEN = {"shape", "dtype", "name", "ndim", "device", "size", "rank"}
-# The tensor itself, perhaps, or what no tape records.
-PERHAPS = {"cast", "saturate_cast", "identity_n", "py_function", "numpy_function", "function"}
+# What surely gives another value with a gradient.
+RECORDED = re.compile(
+    r"(?:square|pow|exp|log\w*|sqrt|rsqrt|reduce_\w+|matmul|tensordot|einsum|add|add_n|multiply"
+    r"|subtract|divide|sin|cos|tanh|sigmoid|relu|softmax|softplus|norm|abs|identity|reshape|concat"
+    r"|stack|expand_dims|squeeze|transpose|negative|maximum|minimum|clip_by_\w+)$"
+).match
 APART = (ast.Lambda, ast.Compare, ast.FormattedValue, ast.Slice)
 ASKED = ("gradient", "jacobian", "batch_jacobian")
 
@@ -39,7 +45,7 @@ class Flow:
             elif isinstance(one, ast.IfExp):
                 stack += [(one.body, False), (one.orelse, False)]
             elif isinstance(one, ast.Call):
-                if last_name(one.func) not in LOOKING:
+                if not LOOKING(last_name(one.func)):
                     sure = sure and self.is_recorded(one)
                     stack += [(part, sure) for part in ast.iter_child_nodes(one)]
             elif not isinstance(one, APART) and getattr(one, "attr", "") not in SEEN:
@@ -47,10 +53,10 @@ class Flow:
         return found
 
     def is_recorded(self, call):
-        """Tell whether a call is an operation of TensorFlow for certain."""
+        """Tell whether a call is for certain an operation that a tape records."""
         found = self.code.names.meanings(call.func, self.scope)
         ours = all(one.kind == "path" and one.path.startswith("tf.") for one in found)
-        return bool(found) and ours and last_name(call.func) not in PERHAPS
+        return bool(found) and ours and bool(RECORDED(last_name(call.func)))
 
     def bind(self, target, value, perhaps):
         """Let the names of a target hold a value, or, perhaps, what they held before."""

@@ -31,6 +31,8 @@ def test_what_another_tape_watches_is_not_yet_used():
         "n = tf.rank(x) + tf.zeros_like(x) + tf.stop_gradient(x * x)",
         "n = tf.convert_to_tensor(x)",
         "n = x.numpy().mean()",
+        "n = tf.where(tf.not_equal(x, 0.0), 1.0, 2.0)",
+        "n = tf.one_hot(tf.argmax(x), 2)",
         "tf.summary.histogram('x', x)\n    x.set_shape([2])",
         "n = x",
         "n, m = x, 1",
