@@ -29,7 +29,8 @@ class Code:
         self.names = names = Names(self.source.tree)
         self.apart = None
         self.consumed = set()  # names that a finding has told of
-        self.inner = {}  # of a call whose gradient is taken again, the page of the outer one
+        # The page for a call that takes the gradient of a gradient, and for that of the inner one.
+        self.outer, self.inner = {}, {}
         self.overrides = "gradient_override_map" in text
         self.tensorflow = any(word in text for word in TENSORFLOW)
         # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.

@@ -25,8 +25,10 @@ def findings_in_code(text, path):
     code, found = Code(text, path), {}
     everything = list(all_asked(code))
     for asked in everything:
-        page = page_of_task(code, asked)
-        code.inner.update((one, page) for one in inner_calls(code, asked))
+        inner = inner_calls(code, asked)
+        if inner:
+            code.outer[asked.site.node] = page = page_of_task(code, asked)
+            code.inner.update(dict.fromkeys(inner, page))
     for asked in everything:
         one = finding_of(code, asked)
         found.setdefault((one.line, one.column, one.rule), one)

@@ -169,13 +169,11 @@ def notes_on_call(code, asked, listed):
     if rule.id == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
         texts.append("the fifth argument by position is another one in TF 2's tf.gradients")
         silent = True
-    page = ""
-    if code.inner.get(site.node):
+    if site.node in code.inner:
         texts.append("its gradient is taken again: its tape stands inside the block of the other")
-        page = code.inner[site.node]
-    if inner_calls(code, asked):
+    if site.node in code.outer:
         texts.append("a gradient of a gradient needs two tapes, one inside the other")
-        page = page_of_task(code, asked)
+    page = code.outer.get(site.node) or code.inner.get(site.node, "")
     symbol = symbolic_source(code, asked)
     if symbol:
         told = f"{last_name(symbol.value)}.{symbol.attr}"

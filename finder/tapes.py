@@ -6,7 +6,7 @@ import re
 from .arguments import called_at, named_at
 from .names import Spot, index_of, last_name
 from .rules import RULE
-from .watching import ASKED, late_watches
+from .watching import ASKED, late_watches, watched_names
 
 TAPE = re.compile(r"(?:tf|horovod)\.(?:\w+\.)*\w*GradientTape\(\)$")
 SINGLE = re.compile(
@@ -62,7 +62,8 @@ def in_block(code, site):
     for item in site.node.items:
         tape = getattr(item.optional_vars, "id", None)
         if tape and is_tape(code, item.optional_vars, site.scope):
-            yield from late_watches(code, site, tape)
+            names = watched_names(site.node.body, tape)
+            yield from late_watches(code, site, tape, names) if names else ()
             for statement in site.node.body:
                 yield from numpy_in(code, site, statement)
 

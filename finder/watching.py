@@ -26,11 +26,12 @@ ASKED = ("gradient", "jacobian", "batch_jacobian")
 
 
 class Flow:
-    """From which values those of the names were computed, and whether that is certain."""
+    """From which of some names the values of all were computed, and whether that is certain."""
 
-    def __init__(self, code, scope):
+    def __init__(self, code, scope, names):
         """Start where nothing was computed."""
-        self.code, self.scope, self.of, self.watched = code, scope, {}, set()
+        self.code, self.scope, self.names = code, scope, names
+        self.of, self.watched = {}, set()
 
     def origins(self, node):
         """Return from what an expression is computed, each name or mark with its certainty."""
@@ -38,7 +39,8 @@ class Flow:
         while stack:
             one, sure = stack.pop()
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
-                for name, known in [(one.id, True), *self.of.get(one.id, {}).items()]:
+                own = {one.id: True} if one.id in self.names else {}
+                for name, known in {**self.of.get(one.id, {}), **own}.items():
                     found[name] = found.get(name, False) or (sure and known)
             elif isinstance(one, ast.Subscript):
                 stack.append((one.value, sure))
@@ -70,8 +72,8 @@ class Flow:
             made.pop(value.id, None)  # the same tensor under another name
         names = names_in(target)
         self.watched -= names
-        for other in self.of.values():
-            for name in names:
+        for name in names & self.names:
+            for other in self.of.values():
                 other.pop(name, None)
         for name in names:
             kept = self.of.get(name, {}) if perhaps else {}
@@ -93,9 +95,16 @@ class Flow:
                 self.of.setdefault(held.id, {}).update(self.origins(value.args[0]))
 
 
-def late_watches(code, site, tape):
-    """Yield the calls of `watch` in the block of a tape that come too late for what it is asked."""
-    flow, late, asked, read, silent = Flow(code, site.scope), {}, {}, set(), True
+def late_watches(code, site, tape, names):
+    """Yield the calls of `watch` that come too late for what a tape is asked.
+
+    Args:
+        code: The file.
+        site: The block of the tape.
+        tape: Its name.
+        names: Those of what it watches.
+    """
+    flow, late, asked, read, silent = Flow(code, site.scope, names), {}, {}, set(), True
     for statement, perhaps in in_order([*site.node.body, *statements_after(site)]):
         if any(tape in names_in(one.optional_vars) for one in getattr(statement, "items", ())):
             break  # another tape of that name
@@ -122,6 +131,13 @@ def late_watches(code, site, tape):
     for mark, (_, place) in late.items():
         if mark in asked or (silent and mark in read):
             yield named_at(code, place, RULE["watch after use"], asked.get(mark, False))
+
+
+def watched_names(block, tape):
+    """Return the names that a tape is told to watch in a block."""
+    nodes = (one for statement in block for one in ast.walk(statement))
+    calls = (one for one in nodes if is_asked(one, tape, "watch") and one.args)
+    return set().union(*(names_in(one.args[0]) for one in calls))
 
 
 def is_variable(code, name, scope):

@@ -1,5 +1,7 @@
 """Traps of tapes: what is watched too late, and what only looks so."""
 
+import time
+
 import pytest
 
 from finder.find import find
@@ -87,3 +89,12 @@ def test_watch_after_use_is_told_by_what_is_asked(before, after, certainty):
     text = f"import tensorflow as tf\nwith tf.GradientTape() as t:\n    {before}\n    t.watch(x)\n"
     found = [one for one in find(text + after) if one["rule"] == "watch after use"]
     assert [one["certainty"] for one in found] == [certainty] * bool(certainty)
+
+
+def test_time_of_a_block_grows_with_it():
+    """A long chain under a tape costs no square of its length."""
+    chain = "".join(f"    y{n + 1} = y{n} * y{n // 2}\n" for n in range(3000))
+    text = f"import tensorflow as tf\nwith tf.GradientTape() as t:\n    y0 = x * x\n{chain}"
+    start = time.process_time()
+    (found,) = find(f"{text}    t.watch(x)\n    z = y3000\ng = t.gradient(z, x)\n")
+    assert found["line"] == 3004 and time.process_time() - start < 2
