@@ -6,7 +6,6 @@ The finder's holds the mapping, too.
 import ast
 import builtins
 import json
-import symtable
 from collections import namedtuple
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from .held import held_mapping
 
 HERE = Path(__file__).parent
 FIRST = "__main__"  # its docstring is that of the file
+INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MAPPING = HERE / "held.py"  # in the file, what it gives stands instead of what makes it
 
 
@@ -81,11 +81,24 @@ def room_of(folder, name):
         if one not in own
         for alias in one.names
     }
-    symbols = symtable.symtable(source, name, "exec").get_symbols()
-    defines = {one.get_name() for one in symbols if one.is_assigned()}
+    defines = defined_names(tree)
     code = "\n".join(source.split("\n")[tree.body[len(above)].end_lineno :]).strip()
     needs = [one.module for one in own]
     return Room(name, ast.get_docstring(tree), needs, imports, defines, code)
+
+
+def defined_names(tree):
+    """Return the names that a module binds, and not its functions and comprehensions."""
+    names, stack = set(), list(tree.body)
+    while stack:
+        one = stack.pop()
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            names.add(one.name)
+        elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+            names.add(one.id)
+        elif not isinstance(one, INNER):
+            stack += ast.iter_child_nodes(one)
+    return names
 
 
 def mapping_source():

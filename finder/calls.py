@@ -6,9 +6,11 @@ import re
 from .arguments import Passed, called_at, keywords_of, named_at
 from .meanings import is_other_tf
 from .names import index_of, last_name, string_of
-from .rules import HINT, METHODS, OLD_WORDS, OPTIMIZER, RULE
+from .rules import HINT, LISTED, METHODS, OLD_WORDS, OPTIMIZER, RULE
 from .tapes import in_block, of_tape
 
+KERAS_MODEL = re.compile(r"(?:tf\.)?(?:\w+\.)*keras\.(?:models\.)?(?:Model|Sequential)$").match
+AGGREGATE = {"experimental_aggregate_gradients", "skip_gradients_aggregation"}  # of Keras 2
 # Those whose optimizers have a minimize, too: there a name alone proves nothing.
 OTHERS = {"gpflow", "paddle", "skopt", "z3", "nevergrad", "mindspore", "oneflow"}
 
@@ -72,7 +74,8 @@ def registered(code, site, rule):
     if not rule.id.startswith("RegisterGradient"):
         return rule
     name = site.node.args and code.names.constant(site.node.args[0], site.scope)
-    for_map = code.overrides or not name or not re.match(r"[A-Z]\w*$", name)
+    mapped = code.mapped_gradients() if code.overrides else ()
+    for_map = not name or not re.match(r"[A-Z]\w*$", name) or mapped is None or name in mapped
     return RULE["RegisterGradient for a map" if for_map else "RegisterGradient"]
 
 
@@ -142,7 +145,7 @@ def of_optimizer(code, site):
     if kind in ("", "likely"):
         if not is_likely(code, site, method, words, kind):
             return None
-        certain, kind = False, guessed_kind(site)
+        certain, kind = False, guessed_kind(code, site, words)
     # What wraps an optimizer under its name may have methods of its own.
     known = [one for one in objects if one.kind in ("path", "unbound")]
     certain = certain and all(code.names.optimizer_kind({one}) for one in known)
@@ -160,7 +163,7 @@ def of_optimizer(code, site):
 def is_as_ever(code, site, kind, words):
     """Tell whether a call of apply_gradients is as one writes it with a tape."""
     if kind == "keras":
-        return not words & {"name", "global_step"}
+        return not words & {"name", "global_step", *AGGREGATE}
     given = site.node.args
     pairs = len(given) == 1 and not words and not isinstance(given[0], ast.Starred)
     old = ".compute_gradients(" in code.whole or ".gradients(" in code.whole
@@ -187,8 +190,8 @@ def is_likely(code, site, method, words, kind):
         return False
     count = len(site.node.args) + len(site.node.keywords)
     hint = bool(kind == "likely" or HINT.search(last_name(site.node.func.value)))
-    if words & OLD_WORDS:
-        return method != "apply_gradients" or hint or "global_step" in words
+    if words & {*OLD_WORDS, *AGGREGATE}:
+        return method != "apply_gradients" or hint or bool(words & {"global_step", *AGGREGATE})
     if code.names.roots & OTHERS:
         return False
     if method in ("get_gradients", "get_updates"):
@@ -200,8 +203,18 @@ def is_likely(code, site, method, words, kind):
     return hint and count >= 1
 
 
-def guessed_kind(site):
-    """Return the kind of an optimizer of which nothing is known: scipy's ask for a session."""
-    first = site.node.args[0] if site.node.args else None
-    session = any(word.arg == "session" for word in site.node.keywords)
-    return "scipy" if session or re.match(r"sess(ion)?$", last_name(first)) else "v1"
+def guessed_kind(code, site, words):
+    """Return the kind of an optimizer of which nothing is known, by what it is given."""
+    first, second, *_ = [*site.node.args, None, None]
+    if "session" in words or re.match(r"sess(ion)?$", last_name(first)):
+        return "scipy"
+    listed = isinstance(second, (ast.List, ast.Tuple)) or LISTED.search(last_name(second))
+    if words & {"tape", *AGGREGATE} or (listed and site.node.func.attr == "minimize"):
+        return "keras"
+    if words & OLD_WORDS - {"var_list", "grad_loss"}:
+        return "v1"
+    held, owner = site.node.func.value, site.scope.owner()
+    of_model = getattr(getattr(held, "value", None), "id", "") == "self" and owner
+    bases = owner.node.bases if of_model and last_name(held) == "optimizer" else ()
+    model = any(map(KERAS_MODEL, set().union(*(code.names.paths(b, owner.parent) for b in bases))))
+    return "keras" if model or isinstance(first, ast.Lambda) else "v1"

@@ -8,12 +8,16 @@ from collections import Counter, namedtuple
 from .rules import BASE, RULE
 
 NUMBERS = {rule.number: rule for rule in RULE.values()}
-SETTINGS = {"select", "ignore", "exclude", "baseline", "since", "target"}
+LISTS_OF_TEXTS = ("select", "ignore", "exclude")
+SETTINGS = {*LISTS_OF_TEXTS, "baseline", "since", "target"}
 NOQA = re.compile(r"#\s*noqa\b(?::\s*(?P<codes>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*))?", re.I)
 
 
-class Choice(namedtuple("Choice", "select ignore exclude baseline since target")):
-    """What is asked for: codes or their beginnings, patterns of paths, a baseline, releases."""
+class Choice(namedtuple("Choice", "select ignore exclude baseline since target folder")):
+    """What is asked for: codes or their beginnings, patterns of paths, a baseline, releases.
+
+    The patterns are those of paths in `folder`.
+    """
 
     def wants(self, found, line):
         """Tell whether a finding counts, of which `line` is the text."""
@@ -30,11 +34,21 @@ class Choice(namedtuple("Choice", "select ignore exclude baseline since target")
 
     def excludes(self, path):
         """Tell whether a path, or a part of it, fits one of the patterns to leave out."""
+        import os
         from fnmatch import fnmatch
 
-        path = path.replace("\\", "/")
-        parts = [path, *path.split("/")]
-        return any(fnmatch(part, one.rstrip("/")) for one in self.exclude for part in parts)
+        inner = path_from_here(path, self.folder)
+        parts = [os.path.abspath(path), inner, *inner.split("/")]
+        patterns = map(os.path.normpath, self.exclude)
+        return any(fnmatch(part, one) for one in patterns for part in parts)
+
+
+def path_from_here(path, folder=""):
+    """Return a path as it is from a folder, or from the one where one stands, if it is below."""
+    import os
+
+    whole, above = os.path.abspath(path), os.path.join(folder or os.getcwd(), "")
+    return (whole[len(above) :] if whole.startswith(above) else path).replace(os.sep, "/")
 
 
 def release(text):
@@ -57,21 +71,43 @@ def made_choice(asked):
     import os
 
     told, file = project_settings()
-    for name in told.keys() - SETTINGS:
-        raise ValueError(f"{file}: {name} is no setting; there are {', '.join(sorted(SETTINGS))}")
-    values = {name: getattr(asked, name) or told.get(name) or [] for name in Choice._fields}
+    for name, value in told.items():
+        wrong_setting(name, value, file)
+    values = {name: getattr(asked, name) or told.get(name) or [] for name in SETTINGS}
+    folder = os.path.dirname(file)
     if told.get("baseline") and not asked.baseline:
-        values["baseline"] = os.path.join(os.path.dirname(file), told["baseline"])
-    for name in ("select", "ignore", "exclude"):
+        values["baseline"] = os.path.join(folder, told["baseline"])
+    for name in LISTS_OF_TEXTS:
         given = values[name]
-        given = given.split(",") if isinstance(given, str) else given
-        values[name] = [one.strip() for one in given if one.strip()]
+        texts = given.split(",") if isinstance(given, str) else ",".join(given).split(",")
+        values[name] = [one.strip() for one in texts if one.strip()]
+    values["folder"] = os.getcwd() if asked.exclude else folder
     for one in values["select"] + values["ignore"]:
         if not any(number.startswith(one) for number in NUMBERS):
             raise ValueError(f"{one} is no code; see them all: --explain all")
     for one in filter(None, (values["since"], values["target"])):
         release(one)
     return Choice(**values)
+
+
+def wrong_setting(name, value, file):
+    """Refuse a setting that there is not, or that holds something else.
+
+    Raises:
+        ValueError: It says which, and in which file.
+    """
+    if name not in SETTINGS:
+        raise ValueError(f"{file}: {name} is no setting; there are {', '.join(sorted(SETTINGS))}")
+    if name in ("since", "target"):
+        try:
+            release(value)
+        except ValueError as error:
+            raise ValueError(f"{file}: {name}: {error}") from None
+    listed = name in LISTS_OF_TEXTS
+    texts = value if listed and isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in texts):
+        what = "a list of texts" if listed else "a text"
+        raise ValueError(f"{file}: {name} is {value!r}; it must be {what}")
 
 
 def project_settings():
@@ -86,16 +122,19 @@ def project_settings():
     file = os.path.join(folder, "pyproject.toml")
     with open(file, "rb") as opened:
         data = opened.read()
-    if b"[tool.find-tf-gradients]" not in data:
+    if b"find-tf-gradients" not in data:
         return {}, file
     try:
         import tomllib
     except ImportError:
-        print(f"{file}: not read, which takes Python 3.11; give options instead", file=sys.stderr)
+        if re.search(rb"^[^#\n]*\bfind-tf-gradients[\"']?\s*[]=.]", data, re.M):
+            why = "not read, which takes Python 3.11; give options instead"
+            print(f"{file}: {why}", file=sys.stderr)
         return {}, file
     try:
-        return tomllib.loads(data.decode("utf-8"))["tool"]["find-tf-gradients"], file
-    except (ValueError, KeyError) as error:
+        told = tomllib.loads(data.decode("utf-8")).get("tool", {}).get("find-tf-gradients", {})
+        return dict(told.items()), file
+    except (ValueError, AttributeError) as error:
         raise ValueError(f"{file}: {error}") from None
 
 

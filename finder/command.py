@@ -37,9 +37,12 @@ def command_options(arguments):
     parser.add_argument(
         "--compat", action="store_true", help="with these: import tensorflow.compat.v1 for graphs"
     )
-    parser.add_argument("--select", metavar="CODES", help="only these, such as TFG101,TFG6")
-    parser.add_argument("--ignore", metavar="CODES", help="all but these")
-    parser.add_argument("--exclude", metavar="PATTERNS", help="leave out these files and folders")
+    for name, metavar, says in (
+        ("select", "CODES", "only these, such as TFG101,TFG6"),
+        ("ignore", "CODES", "all but these"),
+        ("exclude", "PATTERNS", "leave out these files and folders"),
+    ):
+        parser.add_argument("--" + name, metavar=metavar, action="append", help=says)
     parser.add_argument("--since", metavar="RELEASE", help="leave out what fails there already")
     parser.add_argument("--target", metavar="RELEASE", help="leave out what still works there")
     parser.add_argument("--baseline", metavar="FILE", help="count only what is new since FILE")

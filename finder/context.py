@@ -29,6 +29,8 @@ class Code:
         self.names = names = Names(self.source.tree)
         self.apart = None
         self.consumed = set()  # names that a finding has told of
+        # The page for a call that takes the gradient of a gradient, and for that of the inner one.
+        self.outer, self.inner = {}, {}
         self.overrides = "gradient_override_map" in text
         self.tensorflow = any(word in text for word in TENSORFLOW)
         # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.
@@ -80,33 +82,44 @@ class Code:
         )
 
     def asks(self, node, scope):
-        """Tell whether an old call stands inside an expression: it needs a tape of its own."""
+        """Return the old calls inside an expression: each needs a tape of its own."""
+        found = []
         for one in ast.walk(node) if node is not None else ():
             if isinstance(one, ast.Call) and type(one.func) in (ast.Name, ast.Attribute):
-                rules = (found.rule() for found in self.names.meanings(one.func, scope))
-                if any(rule and "tape." in rule.code for rule in rules):
-                    return True
-        return False
+                rules = (known.rule() for known in self.names.meanings(one.func, scope))
+                found += [one] * any(rule and "tape." in rule.code for rule in rules)
+        return found
 
     def derived(self, node, scope):
-        """Tell whether an expression holds a gradient that this file computes before, by a name."""
-        stack, seen = [(node, scope)], set()
+        """Return the old calls from which this file computes an expression, by names."""
+        stack, seen, asked = [(node, scope)], set(), set()
         while stack and len(seen) < STEPS:
             node, scope = stack.pop()
+            asked.update(self.asks(node, scope) if node not in seen else ())
             for one in ast.walk(node) if node is not None and node not in seen else ():
                 if isinstance(one, ast.Name):
                     bound = [each for each in scope.bindings(one.id)[0] if each.kind == "value"]
-                    found = [(each.value, each.scope) for each in bound]
+                elif isinstance(one, ast.Attribute) and getattr(one.value, "id", "") == "self":
+                    owner = scope.owner()
+                    bound = owner.attributes.get(one.attr, ()) if owner else ()
                 elif isinstance(one, ast.Call):
                     inner = self.names.functions(one.func, scope)
-                    found = [(value, each) for each in inner for value in each.returns[:8]]
+                    stack += [(value, each) for each in inner for value in each.returns[:8]]
+                    continue
                 else:
                     continue
-                if any(self.asks(*each) for each in found):
-                    return True
-                stack += found
+                stack += [(each.value, each.scope) for each in bound]
             seen.add(node)
-        return False
+        return asked
+
+    def mapped_gradients(self):
+        """Return the names that the maps of this file give, or None if one is hidden."""
+        found = set()
+        for one in self.names.sites:
+            if last_name(getattr(one.node, "func", None)) == "gradient_override_map":
+                values = getattr(next(iter(one.node.args), None), "values", [None])
+                found |= {self.names.constant(value, one.scope) for value in values}
+        return found if found and None not in found else None
 
     def taken_apart(self, site):
         """Tell whether the result of a call is unpacked, iterated or zipped."""

@@ -5,6 +5,7 @@ import re
 import sys
 from collections import namedtuple
 
+from .choice import path_from_here
 from .compat import compat_edits
 from .find import findings
 from .notebooks import fenced_code
@@ -28,6 +29,8 @@ def decoded_text(data):
     Raises:
         ValueError: They are no text.
     """
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return Decoded(data.decode("utf-32"), "utf-32", "")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return Decoded(data.decode("utf-16"), "utf-16", "")
     halves = [data[:8192][first::2].count(b"\0") for first in (0, 1)]
@@ -189,7 +192,7 @@ def patch_text(path, old, new):
     import difflib
 
     old, new = (re.findall("[^\n]*\n|[^\n]+", text) for text in (old, new))
-    lines = difflib.unified_diff(old, new, path, path)
+    lines = difflib.unified_diff(old, new, *[path_from_here(path)] * 2)
     tail = "\n\\ No newline at end of file\n"
     return "".join(line if line.endswith("\n") else line + tail for line in lines)
 

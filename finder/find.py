@@ -7,20 +7,38 @@ from .context import Code
 from .findings import finding_of, rule_finding
 from .notebooks import in_cell, notebook_lines
 from .reading import place_in
+from .replacement import inner_calls, page_of_task
 from .rules import HINT, METHODS, OLD_WORDS, triggers
 from .tokens import line_starts, scan
 
+# What runs when the file is imported, and fails before all else.
+CONTRIB = re.compile(
+    r"^(?:import tensorflow\.contrib\b|from tensorflow(?:\.contrib\b| import .*\bcontrib\b)"
+    r"|\w+ *= *tf\.contrib\b).*",
+    re.M,
+)
 CHAIN = re.compile(r"((?:\)\s*\.\s*)?[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
 
 
 def findings_in_code(text, path):
     """Return the findings in Python code, in the order of their lines."""
     code, found = Code(text, path), {}
-    for asked in all_asked(code):
+    everything = list(all_asked(code))
+    for asked in everything:
+        inner = inner_calls(code, asked)
+        if inner:
+            code.outer[asked.site.node] = page = page_of_task(code, asked)
+            code.inner.update(dict.fromkeys(inner, page))
+    for asked in everything:
         one = finding_of(code, asked)
         found.setdefault((one.line, one.column, one.rule), one)
     everything = [*found.values(), *findings_by_words(code)]
-    return sorted(everything, key=lambda one: (one.line, one.column))
+    everything.sort(key=lambda one: (one.line, one.column))
+    fails = "contrib" in text and CONTRIB.search(text)
+    if fails and everything:
+        note = f"this file fails first at `{fails[0].strip()}`: TensorFlow 2 has no tf.contrib"
+        everything[0] = everything[0]._replace(notes=[note, *everything[0].notes])
+    return everything
 
 
 def findings(text, path=""):

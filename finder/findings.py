@@ -6,7 +6,7 @@ from collections import namedtuple
 from .arguments import has_effect
 from .patch import patched_call
 from .reading import Edit
-from .replacement import notes_on_call, notes_on_replacement, replacement
+from .replacement import is_none, notes_on_call, notes_on_replacement, replacement
 from .rules import BASE
 
 
@@ -61,7 +61,9 @@ def finding_of(code, asked):
     if place.line != source.place(asked.name).line:  # a method on a line of its own
         place = source.place(asked.name)
     call = " ".join(source.text[asked.start : min(asked.end, asked.start + 2000)].split())
-    arguments = argument_fates(code, asked)
+    arguments, whole = argument_fates(code, asked), asked
+    given = {name: one for name, one in asked.given.items() if not is_none(one.node)}
+    asked = asked._replace(given=given)  # None is what stands there if nothing does
     write = replacement(code, asked) if rule.code else ""
     patch = patched_call(code, asked) if write else None
     notes = notes_on_call(code, asked, patch and patch.code != write)
@@ -78,7 +80,7 @@ def finding_of(code, asked):
         silent=rule.silent or notes.silent or any(one.silent for one in arguments),
         works="" if rule.trap else code.works(asked.site),
         how=source.how or "parsed",
-        edits=list(edits(code, asked)) if asked.certain and not source.how else [],
+        edits=list(edits(code, whole)) if asked.certain and not source.how else [],
     )
 
 

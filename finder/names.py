@@ -40,6 +40,7 @@ class Scope:
         self.parent, self.kind, self.node = parent, kind, node
         self.names, self.attributes, self.items, self.returns = {}, {}, {}, []
         self.stars, self.me, self.number = [], None, next(Scope.made)
+        self.loops = {}  # the last names of what the loops go over, by that which they bind
 
     def __lt__(self, other):
         """Tell which stands first."""
@@ -118,6 +119,8 @@ class Bindings:
             self._assign(node.target, node.value, scope)
         elif kind in ("For", "AsyncFor", "comprehension"):
             self._assign(node.target, None, scope)
+            if isinstance(node.target, ast.Name):
+                scope.loops.setdefault(node.target.id, []).append(last_name(node.iter))
         elif kind == "Return" and node.value is not None:
             scope.returns.append(node.value)
         elif kind == "Global":

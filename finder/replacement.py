@@ -6,18 +6,23 @@ from collections import namedtuple
 
 from .arguments import has_effect
 from .names import last_name
+from .rules import LISTED
 from .tapes import is_one_tensor
 
 SECOND = {"tf.gradients": "tape/higher_order/", "tf.hessians": "tape/higher_order/"}
+TARGETS = ("ys", "loss", "output")
 TRAINED = "how-to/train-through-a-gradient/"
 # What a Keras model or layer has without values, by the names that these have.
 SYMBOLS = {"input": "#gradient-by-the-input-saliency-fgsm"}
 SYMBOLS["output"] = "#gradient-by-an-inner-layer-grad-cam-deepdream"
 SYMBOLS.update(inputs=SYMBOLS["input"], outputs=SYMBOLS["output"])
 KERAS = re.compile(r"model|layer", re.I)
-# The names of trainable variables, which a tape watches by itself, and of lists.
+# What TensorFlow 2 lacks, or what only a graph has something in.
+GRAPH_ONLY = re.compile(
+    r"tf\.(?:contrib\.|layers\.|placeholder|get_collection|get_variable|\w+_variables\b)"
+).match
+# The names of trainable variables, which a tape watches by itself.
 VARIABLE = re.compile(r"var|param|weight|theta|kernel|bias|collection|^[wb]\d*$|^[wb]_", re.I)
-LISTED = re.compile(r"(?:variables|vars|params|weights|collection)$")
 
 
 class Notes(namedtuple("Notes", "texts silent page")):
@@ -74,19 +79,36 @@ def expression(code, asked, name):
     # A tape takes a list in a list for several vectors, and one vector of numbers is that.
     nested = name == "grad_ys" and any(isinstance(one, (ast.List, ast.Tuple)) for one in parts)
     refused = nested or any(is_none(one) for one in parts)
-    if text == "…" or refused or code.asks(node, asked.site.scope):
+    scope, trained = asked.site.scope, all_trained(code, node, asked.site.scope)
+    graph = not trained and asks_graph(code, node, scope)
+    if text == "…" or refused or graph or code.asks(node, scope):
         return ""
-    if all_trained(code, node, asked.site.scope):
+    if trained:
         return "model.trainable_variables"
     if name not in ("loss", "var_list"):
         return text
-    if name == "var_list" and node is not None and is_one_tensor(code, node, asked.site.scope):
-        return f"[{text}]"
+    if name == "var_list" and node is not None:
+        return variable_list(code, node, text, scope)
     if isinstance(node, ast.Lambda):
         return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""
     keras = asked.rule.of == "keras optimizer" and name == "loss" and "tape" not in asked.given
     called = keras and isinstance(node, (ast.Name, ast.Attribute))
-    return text + "()" if called or code.is_function(node, asked.site.scope) else text
+    return text + "()" if called or code.is_function(node, scope) else text
+
+
+def variable_list(code, node, text, scope):
+    """Return the text of a list of variables, or none for what a loop takes from who knows what."""
+    where = scope.bindings(text)[1]
+    loops = where.loops.get(text, []) if where else []
+    if is_one_tensor(code, node, scope) or (loops and all(map(LISTED.search, loops))):
+        return f"[{text}]"
+    return "" if loops and text[-1] != "s" else text
+
+
+def asks_graph(code, node, scope):
+    """Tell whether an expression asks a graph for what TensorFlow 2 does not have."""
+    calls = (one for one in ast.walk(node or ast.Pass()) if isinstance(one, ast.Call))
+    return any(GRAPH_ONLY(path) for one in calls for path in code.names.paths(one.func, scope))
 
 
 def all_trained(code, node, scope):
@@ -130,12 +152,9 @@ def notes_on_call(code, asked, listed):
     texts = [rule.says] if rule.says else []
     texts += [f"what {name} holds is not visible" for name in given if name[0] == "*"]
     sources = asked.first_of("xs", "variables", "params")
-    several = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
     if listed:
         texts.append("the list of one source gives a list of one gradient, as before")
-    elif (
-        sources and not isinstance(sources.node, several) and rule.code.startswith("tape.gradient")
-    ):
+    elif sources and not is_several(sources.node) and rule.code.startswith("tape.gradient"):
         if isinstance(site.parent, ast.Subscript) and site.parent.value is site.node:
             sure = is_one_tensor(code, sources.node, site.scope)
             why = f": {sources.text} is one tensor"
@@ -150,11 +169,11 @@ def notes_on_call(code, asked, listed):
     if rule.id == "tf.gradients" and len(getattr(site.node, "args", ())) > 4:
         texts.append("the fifth argument by position is another one in TF 2's tf.gradients")
         silent = True
-    target, page = asked.first_of("ys", "loss", "output"), ""
-    inside = any(code.asks(one.node, site.scope) for one in given.values())
-    if "tape." in rule.code and (inside or (target and code.derived(target.node, site.scope))):
+    if site.node in code.inner:
+        texts.append("its gradient is taken again: its tape stands inside the block of the other")
+    if site.node in code.outer:
         texts.append("a gradient of a gradient needs two tapes, one inside the other")
-        page = SECOND.get(rule.id, TRAINED)
+    page = code.outer.get(site.node) or code.inner.get(site.node, "")
     symbol = symbolic_source(code, asked)
     if symbol:
         told = f"{last_name(symbol.value)}.{symbol.attr}"
@@ -163,13 +182,43 @@ def notes_on_call(code, asked, listed):
     return Notes(texts, silent, page)
 
 
+def is_several(node):
+    """Tell whether an expression is a list, or another collection, for certain."""
+    made = isinstance(node, ast.Call) and last_name(node.func) in ("list", "sorted", "tuple")
+    return made or isinstance(node, (ast.List, ast.Tuple, ast.ListComp, ast.Dict))
+
+
+def inner_calls(code, asked):
+    """Return the old calls whose gradients an old call takes the gradient of."""
+    scope, target = asked.site.scope, asked.first_of(*TARGETS)
+    if "tape." not in asked.rule.code and not asked.rule.id == "tf.hessians":
+        return set()
+    found = {one for passed in asked.given.values() for one in code.asks(passed.node, scope)}
+    return found | (code.derived(target.node, scope) if target else set()) - {asked.site.node}
+
+
+def page_of_task(code, asked):
+    """Return the page of what the gradient of a gradient is for, as far as it shows."""
+    if asked.rule.id not in SECOND:
+        return TRAINED
+    node = asked.first_of(*TARGETS)
+    node, name = node and node.node, last_name(node and node.node)
+    bound = asked.site.scope.bindings(name)[0] if isinstance(node, ast.Name) else ()
+    products = (ast.walk(one.value) for one in bound if isinstance(one.value, ast.AST))
+    parts = [one for walked in [ast.walk(node or ast.Pass()), *products] for one in walked]
+    if "grad_ys" in asked.given or any(isinstance(one, ast.Mult) for one in parts):
+        return "how-to/hvp/"
+    by_name = re.search(r"_[xyzt]{1,3}$", name)  # u_x
+    return TRAINED + "#pinn" if by_name else SECOND[asked.rule.id]
+
+
 def notes_on_replacement(code, asked, hunk):
     """Return what a replacement leaves to the reader, as texts."""
     texts, wanted = [], asked.rule.code
     made = "(" in code.source.text[asked.start : asked.name]
     if made and "{receiver}" in wanted and receiver(code, asked) == "optimizer":
         texts.append("make the optimizer once, before the first step")
-    target = asked.first_of("ys", "loss", "output")
+    target = asked.first_of(*TARGETS)
     if "tape." in wanted and target and target.node is not None and not hunk:
         if any(isinstance(one, ast.Call) for one in ast.walk(target.node)):
             texts.append("compute the target inside the tape's block; outside, nothing records it")

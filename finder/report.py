@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 
+from .choice import path_from_here
 from .rules import BASE, VERDICTS, VERSION
 
 
@@ -33,14 +34,16 @@ def as_text(findings, colour):
 
     hues = {"lost": "31", "recipe": "33", "gone": "36", "renamed": "34", "same": "32"}
     lines = []
-    for found in findings:
+    for found, *others in alike(findings):
         verdict = "trap" if found.trap else found.verdict
         marks = [found.certainty] + ["SILENT"] * found.silent + ["OTHER STEPS"] * found.steps
         where = f"{found.path}:{found.line}:{found.column}"
         if found.cell is not None:
             where += f" (cell {found.cell}, line {found.cell_line})"
+        same = (f"{one.path}:{one.line}:{one.column}" for one in others)
         heads = [dye("1", where), found.code, dye(hues[found.verdict], verdict), ", ".join(marks)]
         lines += ["  ".join(heads), "    " + found.call]
+        lines += [f"    and the same at: {', '.join(same)}"] * bool(others)
         lines.append("    write: " + (found.replacement or unmarked(found.write)))
         lines += ["      " + line for line in str(found.hunk or "").split("\n") if line]
         for one in found.arguments:
@@ -52,6 +55,14 @@ def as_text(findings, colour):
         lines += ["    " + found.works] if found.works else []
         lines += ["    see: " + found.page, ""]
     return "\n".join(lines)
+
+
+def alike(findings):
+    """Return lists of findings of one file that differ by their place alone."""
+    lists, nowhere = {}, dict(line=0, column=0, cell=None, cell_line=None, edits=())
+    for found in findings:
+        lists.setdefault(repr(found._replace(**nowhere)), []).append(found)
+    return lists.values()
 
 
 def counted_verdicts(fates):
@@ -108,7 +119,7 @@ def as_sarif(findings):
         if found.page.startswith("http"):
             rules[found.code]["helpUri"] = found.page
         level = "warning" if to_do(found) else "note"
-        address = quote(os.fsencode(found.path.replace(os.sep, "/")))
+        address = quote(os.fsencode(path_from_here(found.path)))
         region = {"startLine": found.line, "startColumn": found.column}
         place = {"artifactLocation": {"uri": address}, "region": region}
         result = {"ruleId": found.code, "level": level, "message": {"text": one_line(found)}}
@@ -133,7 +144,9 @@ def as_github(findings):
         text = one_line(found) + " " + found.page
         for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
             text = text.replace(mark, code)
-        path = found.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+        path = (
+            path_from_here(found.path).replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+        )
         place = f"file={path},line={found.line},col={found.column},title={found.code} {found.rule}"
         lines.append(f"::{kind} {place}::{text}")
     return "\n".join(lines)

@@ -66,9 +66,10 @@ OPTIMIZER = re.compile(
 )
 KERAS_OPTIMIZER = re.compile(
     r"^(?:tf\.|tf_|tf\.python\.|tf\.contrib\.|bert4keras\.|\w+\.)?keras\.(?:\w+\.)*optimizers?(?:_v[12])?\."
-    r"|^tf\.optimizers\."
+    r"|^(?:tf|tensorflow_addons)\.optimizers\."
 )
 HINT = re.compile(r"opt|train|solver|adam|sgd|rmsprop|momentum|learner|descent", re.I)
+LISTED = re.compile(r"(?:variables|vars|params|weights|collection)$")  # names of lists
 OLD_WORDS = {"global_step", "var_list", "grad_loss", "gate_gradients", "aggregation_method"}
 OLD_WORDS |= {"colocate_gradients_with_ops"}
 

@@ -6,9 +6,9 @@ import re
 from .arguments import called_at, named_at
 from .names import Spot, index_of, last_name
 from .rules import RULE
+from .watching import ASKED, late_watches, watched_names
 
 TAPE = re.compile(r"(?:tf|horovod)\.(?:\w+\.)*\w*GradientTape\(\)$")
-LOOKING = {"print", "len", "isinstance", "type", "hasattr", "id", "info", "debug"}
 SINGLE = re.compile(
     r"tf\.(?:Variable|get_variable|placeholder|constant|convert_to_tensor|ones|zeros|random\.\w+)\(\)$"
 )
@@ -62,50 +62,19 @@ def in_block(code, site):
     for item in site.node.items:
         tape = getattr(item.optional_vars, "id", None)
         if tape and is_tape(code, item.optional_vars, site.scope):
-            used = set()
+            names = watched_names(site.node.body, tape)
+            yield from late_watches(code, site, tape, names) if names else ()
             for statement in site.node.body:
-                yield from in_statement(code, site, statement, tape, used)
+                yield from numpy_in(code, site, statement)
 
 
-def in_statement(code, site, statement, tape, used):
-    """Yield the traps in a statement under `tape`, and add to `used` the names that it reads."""
-    call = getattr(statement, "value", None)
-    if isinstance(statement, ast.Expr) and isinstance(call, ast.Call):
-        func, first = call.func, call.args[0] if call.args else None
-        if getattr(func, "attr", "") == "watch":
-            if getattr(func.value, "id", "") == tape and getattr(first, "id", None) in used:
-                yield named_at(code, placed_in(site, call, statement), RULE["watch after use"])
-            return
-    nodes = list(ast.walk(statement))
-    used |= computed_from(statement)
+def numpy_in(code, site, statement):
+    """Yield the calls of `numpy` in a statement under a tape, but for those on its gradients."""
     if isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)):
-        for one in nodes:
+        for one in ast.walk(statement):
             func = getattr(one, "func", None)
             if getattr(func, "attr", "") == "numpy" and not one.args:
                 asked = getattr(getattr(func.value, "func", None), "attr", "")
-                if asked not in ("gradient", "jacobian", "batch_jacobian"):
-                    place = placed_in(site, one, statement)
+                if asked not in ASKED:
+                    place = Spot(one, site.scope, site.around, statement)
                     yield named_at(code, place, RULE["numpy under the tape"], False)
-
-
-def computed_from(node):
-    """Return the names whose values are computed with: what is only looked at has no gradient."""
-    if isinstance(node, ast.Name):
-        return {node.id} if isinstance(node.ctx, ast.Load) else set()
-    looked_at = (
-        isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Attribute) and node.attr in ("shape", "dtype", "name", "ndim"))
-        or (isinstance(node, ast.Call) and last_name(node.func) in LOOKING)
-    )
-    parts = () if looked_at else ast.iter_child_nodes(node)
-    return set().union(*(computed_from(one) for one in parts if one is not asked_by(node)))
-
-
-def asked_by(node):
-    """Return the condition of a branch or loop, or None."""
-    return node.test if isinstance(node, (ast.If, ast.While)) else None
-
-
-def placed_in(site, node, statement):
-    """Return the place of a node in a statement, with the surroundings of its block."""
-    return Spot(node, site.scope, site.around, statement)

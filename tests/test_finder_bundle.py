@@ -13,6 +13,7 @@ from checks import ROOT, relative
 from checks.snippets import files, read
 from finder import bundle
 from finder.find import find
+from finder.rules import RULES
 
 TEXTS = {
     **{relative(path): read(path).code for path in files()},
@@ -27,6 +28,14 @@ import json, runpy, sys
 find = runpy.run_path(sys.argv[1])["find"]
 texts = json.loads(sys.stdin.buffer.read().decode())
 print(json.dumps({name: find(text, "code.py") for name, text in texts.items()}))
+"""
+# Prints what is bundled of the folders that are named, with the mapping that comes in.
+BUNDLE = """
+import json, sys
+from pathlib import Path
+from finder import bundle
+bundle.held_mapping = lambda mapping=json.load(sys.stdin): mapping
+print(json.dumps([bundle.bundle(folder=Path(folder)) for folder in sys.argv[1:]]))
 """
 ROOMS = {
     "__main__": "from .low import known\n\nBASE = known",
@@ -91,6 +100,25 @@ def test_one_file_finds_what_the_package_finds(version, downloaded):
             unlike = OLD_PARSER
         same = [[{**one, **dict.fromkeys(unlike)} for one in side] for side in (found[name], ours)]
         assert same[0] == same[1], name
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_same_file_is_made_on_each_python(version):
+    """Who installs it has any Python from 3.11 on; what the file holds depends on none."""
+    python = python_of(version)
+    if not python:
+        pytest.skip(f"pyenv holds no Python {version}")
+    folders = [ROOT / "finder", ROOT / "prover"]
+    done = subprocess.run(
+        [python, "-c", BUNDLE, *folders],
+        input=json.dumps(RULES),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [bundle.bundle(folder=folder) for folder in folders]
 
 
 def test_one_file_runs_alone(downloaded, tmp_path):

@@ -148,6 +148,94 @@ def test_settings_stand_in_pyproject(code_folder, capsys, monkeypatch):
     assert find_command(["b.py"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("patterns", "left"),
+    [
+        (["src/b.py"], ["a.py", "src/c.py"]),
+        (["./src/b.py"], ["a.py", "src/c.py"]),
+        (["src/*"], ["a.py"]),
+        (["src/"], ["a.py"]),
+        (["a.py", "b.py"], ["src/c.py"]),
+        (["a.py,c.py"], ["src/b.py"]),
+        (["*/c.py"], ["a.py", "src/b.py"]),
+    ],
+)
+def test_patterns_are_those_of_paths(patterns, left, code_folder, capsys, monkeypatch):
+    """From where one stands, or from pyproject.toml; each option that is given counts."""
+    (code_folder / "src").mkdir()
+    for name in "bc":
+        (code_folder / f"src/{name}.py").write_text("import tensorflow as tf\ntf.gradients(y, x)\n")
+
+    def found_in(*arguments):
+        capsys.readouterr()
+        find_command([*arguments, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)["findings"]
+        names = {Path(one["path"]).resolve() for one in found}
+        return sorted(str(name.relative_to(code_folder.resolve())) for name in names)
+
+    options = [part for one in patterns for part in ("--exclude", one)]
+    for path in (".", "./", str(code_folder)):
+        assert found_in(path, *options) == left, path
+    settings = f"[tool.find-tf-gradients]\nexclude = {json.dumps(patterns)}\n"
+    (code_folder / "pyproject.toml").write_text(settings)
+    assert found_in(".") == left
+    monkeypatch.chdir(code_folder / "src")
+    assert found_in("..") == left
+    assert found_in(".") == [one for one in left if "src" in one]
+
+
+def test_repeated_codes_add_up(capsys):
+    """The second `--select` does not take back the first."""
+    assert found_codes(capsys, "a.py", "--select", "TFG101", "--select", "TFG2")[1] == [
+        "TFG101",
+        "TFG201",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("exclude = [1]", "exclude is [1]; it must be a list of texts"),
+        ("exclude = true", "exclude is True; it must be a list of texts"),
+        ("select = 5", "select is 5; it must be a list of texts"),
+        ("baseline = 3", "baseline is 3; it must be a text"),
+        ('baseline = ["a"]', "baseline is ['a']; it must be a text"),
+        ("since = 2.10", "since: 2.1 is no release"),
+        ("target = []", "target: [] is no release"),
+    ],
+)
+def test_setting_of_another_type_is_one_line(setting, says, code_folder, capsys):
+    """It names the file and the setting, and is no traceback."""
+    (code_folder / "pyproject.toml").write_text(f"[tool.find-tf-gradients]\n{setting}\n")
+    assert find_command(["a.py"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"find_gradients.py: {code_folder / 'pyproject.toml'}: {says}")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("# [tool.find-tf-gradients]\n", ["TFG101", "TFG102", "TFG201"]),
+        ("# find-tf-gradients\n[tool]\nother = 1\n", ["TFG101", "TFG102", "TFG201"]),
+        ('[tool."find-tf-gradients"]\nselect = ["TFG2"]\n', ["TFG201"]),
+        ('[ tool . find-tf-gradients ]\nselect = "TFG2"\n', ["TFG201"]),
+        ('[tool]\nfind-tf-gradients = {select = ["TFG2"]}\n', ["TFG201"]),
+    ],
+)
+def test_settings_are_read_as_toml(text, codes, code_folder, capsys):
+    """However they are written, and not where a comment names them."""
+    (code_folder / "pyproject.toml").write_text(text)
+    assert found_codes(capsys, "a.py")[1] == codes
+
+
+def test_settings_that_are_no_table_are_refused(code_folder, capsys):
+    """No traceback there, either."""
+    (code_folder / "pyproject.toml").write_text("[tool]\nfind-tf-gradients = 5\n")
+    assert find_command(["a.py"]) == 2
+    assert "pyproject.toml: " in capsys.readouterr().err
+
+
 def test_codes_are_explained_and_counted(capsys):
     """One code, all of them, and how often each came."""
     assert find_command(["--explain", "TFG201"]) == 0
@@ -204,9 +292,10 @@ def test_markdown_is_read_when_asked(code_folder, capsys):
 
 
 def test_reads_what_it_took_for_binary(code_folder, capsys, monkeypatch):
-    """UTF-16 without a mark, and a notebook that comes in."""
-    (code_folder / "b.py").write_bytes(TEXT.encode("utf-16-le"))
-    assert found_codes(capsys, "b.py")[1] == ["TFG101", "TFG102", "TFG201"]
+    """UTF-16 without a mark, UTF-32 with one, and a notebook that comes in."""
+    for mark, encoding in (("", "utf-16-le"), ("\ufeff", "utf-32-le"), ("\ufeff", "utf-32-be")):
+        (code_folder / "b.py").write_bytes((mark + TEXT).encode(encoding))
+        assert found_codes(capsys, "b.py")[1] == ["TFG101", "TFG102", "TFG201"]
     cell = {"cell_type": "code", "source": TEXT.splitlines(keepends=True)}
     done = subprocess.run(
         [sys.executable, "-m", "finder", "-"],

@@ -67,6 +67,33 @@ def test_formats(tree, capsys):
     assert result["ruleId"] == "TFG101" and result["message"]["text"]
 
 
+def test_same_finding_is_shown_once(tree, capsys, monkeypatch):
+    """With all its places; the summary counts each."""
+    monkeypatch.chdir(tree)
+    line = "g = tf.gradients(y, x)\n"
+    (tree / "a.py").write_text(f"import tensorflow as tf\n{line}h = tf.gradients(z, x)\n{line}")
+    find_command(["a.py"])
+    shown = capsys.readouterr().out
+    assert shown.count("a.py:") == 3 and "    and the same at: a.py:4:5\n" in shown
+    assert shown.count("write: tape.gradient(y, x)") == 1 and "3 renamed found." in shown
+
+
+@pytest.mark.parametrize("path", ["a.py", "./a.py", ".", "{}/a.py", "sub/../a.py"])
+def test_code_hosts_get_paths_from_here(path, tree, capsys, monkeypatch):
+    """Else a code host shows the finding at no file; what is elsewhere keeps its path."""
+    (tree / "sub").mkdir()
+    monkeypatch.chdir(tree)
+    find_command([path.format(tree), "--format", "sarif"])
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    places = [one["locations"][0]["physicalLocation"]["artifactLocation"] for one in results]
+    assert places[0] == {"uri": "a.py"}
+    find_command([path.format(tree), "--format", "github"])
+    assert capsys.readouterr().out.startswith("::warning file=a.py,line=2")
+    (tree / "a.py").write_text(BEFORE)
+    find_command([path.format(tree), "--diff"])
+    assert "--- a.py\n+++ a.py\n" in capsys.readouterr().out
+
+
 def test_sarif_is_valid(tmp_path, monkeypatch, capsys):
     """It keeps to the schema that it names, whatever is found in files of whatever name."""
     for file in (ROOT / "tests/finder").glob("*.txt"):

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from checks import ROOT
+from finder.wheel import OneFileEach
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TEXT = "import tensorflow as tf\ng = tf.gradients(y, x)\nh = tf.gradients(y, x)  # noqa: TFG101\n"
@@ -24,6 +25,7 @@ def wheel_content(tmp_path_factory):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
         cwd=ROOT,
+        env={**os.environ, "SITE_URL": "https://example.org/gradients"},
         check=True,
         capture_output=True,
     )
@@ -69,6 +71,8 @@ def test_commands_run(wheel_content, one_file):
     done = run_installed(wheel_content, command("find-tf-gradients"), "--version", cwd=one_file)
     assert done.stdout.strip() == PROJECT["version"]
     find = command("find-tf-gradients")
+    done = run_installed(wheel_content, find, "--explain", "TFG101", cwd=one_file)
+    assert done.stdout.endswith("  see: https://example.org/gradients/parameters/\n")
     done = run_installed(wheel_content, find, ".", "--format", "sarif", cwd=one_file)
     assert (done.returncode, done.stderr) == (1, "")
     driver = json.loads(done.stdout)["runs"][0]["tool"]["driver"]
@@ -95,19 +99,18 @@ def test_hook_calls_a_command_that_is_there():
 
 
 @pytest.mark.parametrize(
-    "text, status, found", [(TEXT, 0, "true"), ("", 0, "false"), (None, 2, "")]
+    "text, status, found", [(TEXT, 0, "true"), ("", 0, "false"), (None, 2, ""), (TEXT, 2, "")]
 )
 def test_action_runs_its_step(wheel_content, one_file, text, status, found):
-    """What is found is no failure of the step; a path that is not there is."""
+    """What is found is no failure of the step; a path that is not there, and no finder, is."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     step = action["runs"]["steps"][0]
     if text is not None:
         (one_file / "a.py").write_text(text)
     pipx = one_file / "bin/pipx"  # pipx run --spec FOLDER COMMAND ...
     pipx.parent.mkdir()
-    pipx.write_text(
-        f'#!/bin/sh\nshift 4\nexec {sys.executable} -c "{command("find-tf-gradients")}" "$@"\n'
-    )
+    run = f'shift 4\nexec {sys.executable} -c "{command("find-tf-gradients")}" "$@"'
+    pipx.write_text(f"#!/bin/sh\n{run if found or text is None else 'exit 1'}\n")
     pipx.chmod(0o755)
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
@@ -135,3 +138,10 @@ def test_plugin_is_not_installed_here():
     """Else flake8 would run the one in the environment, and not the one that was made."""
     names = {one.name for one in importlib.metadata.entry_points(group="flake8.extension")}
     assert "TFG" not in names
+
+
+def test_older_python_is_told_what_it_needs(monkeypatch):
+    """The pages are read when it is built, and pip asks for `requires-python` after."""
+    monkeypatch.setattr(sys, "version_info", (3, 10))
+    with pytest.raises(SystemExit, match="needs Python 3"):
+        OneFileEach.initialize(None, "standard", {})

@@ -29,6 +29,22 @@ def test_wrapped_optimizer_is_not_certain():
     ("code", "page"),
     [
         ("g = tf.gradients(y, x)[0]\nh = tf.gradients(g, x)", "tape/higher_order/"),
+        ("g = tf.gradients(y, x)[0]\nh = tf.gradients(g, x, grad_ys=v)", "how-to/hvp/"),
+        ("g = tf.gradients(y, x)[0]\nh = tf.gradients(tf.reduce_sum(g * v), x)", "how-to/hvp/"),
+        (
+            "g = tf.gradients(y, x)[0]\np = tf.reduce_sum(g * v)\nh = tf.gradients(p, x)",
+            "how-to/hvp/",
+        ),
+        (
+            "u_x = tf.gradients(u, x)[0]\nu_xx = tf.gradients(u_x, x)[0]",
+            "how-to/train-through-a-gradient/#pinn",
+        ),
+        (
+            "class Net:\n    def build(self):\n"
+            "        self.u_x = tf.gradients(self.u, self.x)[0]\n"
+            "        self.u_xx = tf.gradients(self.u_x, self.x)[0]",
+            "how-to/train-through-a-gradient/#pinn",
+        ),
         ("d = lambda u: tf.gradients(u, x)[0]\nh = tf.gradients(d(y), x)", "tape/higher_order/"),
         (
             "n = tf.norm(tf.gradients(y, x)[0])\nloss = y + n\n"
@@ -43,6 +59,21 @@ def test_gradient_of_a_gradient_needs_two_tapes(code, page):
     last = find(f"import tensorflow as tf\n{code}\n")[-1]
     assert any("needs two tapes" in note for note in last["notes"]) == bool(page)
     assert not page or last["page"] == page
+
+
+def test_inner_gradient_says_so_too():
+    """That of a penalty stands first, and where its tape stands is not seen from it alone."""
+    code = (
+        "import tensorflow as tf\nslopes = tf.gradients(critic(x), [x])[0]\n"
+        "penalty = tf.reduce_mean((tf.norm(slopes, axis=1) - 1.0) ** 2)\n"
+        "tf.train.AdamOptimizer().minimize({} + penalty, var_list=v)\n"
+    )
+    first, last = find(code.format("loss"))
+    note = "its gradient is taken again: its tape stands inside the block of the other"
+    assert note in first["notes"] and note not in last["notes"]
+    assert first["page"] == last["page"] == "how-to/train-through-a-gradient/"
+    first, _ = find(code.format("loss").replace("+ penalty", ""))
+    assert note not in first["notes"] and first["page"] == "parameters/"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +131,9 @@ WATCH = "tape.watch({}) before the forward pass, unless it is a variable"
         ),
         ("x = tf.Variable(1.0)\ntf.gradients(y, [x])", []),
         ("tf.gradients(y, [w1, b1])", []),
+        ("tf.gradients(y, list(weights))", []),
+        ("tf.gradients(y, sorted(params, key=f))", []),
+        ("tf.gradients(y, tuple(weights))", []),
         ("tf.gradients(y, model.trainable_weights)", []),
         (
             "tf.gradients(y, tf.trainable_variables())",
@@ -130,3 +164,29 @@ WATCH = "tape.watch({}) before the forward pass, unless it is a variable"
 def test_notes_say_what_a_replacement_leaves_open(code, notes):
     """What depends on the reader's values is said beside the replacement."""
     assert find("import tensorflow as tf\n" + code)[0]["notes"] == notes
+
+
+def test_hessian_is_the_jacobian_of_a_gradient():
+    """What it is given goes to both, and not to `tape.gradient` alone."""
+    (found,) = find("import tensorflow as tf\ntf.hessians(y, x)\n")
+    assert ["inner" in one["write"] for one in found["arguments"]] == [True, True]
+    assert "`jacobian`" in found["arguments"][1]["write"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tensorflow.contrib.slim as slim",
+        "from tensorflow.contrib import layers",
+        "from tensorflow import contrib",
+        "slim = tf.contrib.slim",
+    ],
+)
+def test_what_fails_first_is_said_first(line):
+    """Who mends the gradients alone does not get to them."""
+    code = f"import tensorflow as tf\n{line}\n\ng = tf.gradients(y, x)\ng = tf.gradients(y, x)\n"
+    first, second = find(code)
+    assert first["notes"][0].startswith(f"this file fails first at `{line}`")
+    assert second["notes"] == first["notes"][1:]
+    guarded = code.replace(line, f"try:\n    {line}\nexcept ImportError:\n    pass")
+    assert not any("fails first" in note for found in find(guarded) for note in found["notes"])
