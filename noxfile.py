@@ -110,6 +110,7 @@ def snippets(session):
     """Run every example on real TensorFlow; `-- --update` writes the outputs."""
     install(session, "snippets")
     add_tf1(session)
+    session.env["TF_ENABLE_ONEDNN_OPTS"] = "1"  # else the processor decides, by its AVX-512
     some = any(Path(arg.split("::")[0]).exists() for arg in session.posargs)
     session.run(*VERIFY, *([] if some else [*EXAMPLES, *BOTH]), *session.posargs)
 
@@ -217,6 +218,7 @@ def newest(session):
     """Run every example on the newest TensorFlow there is, locked or not."""
     install(session, "snippets")
     add_tf1(session)
+    session.env["TF_ENABLE_ONEDNN_OPTS"] = "1"  # as in `snippets`
     session.install("--quiet", "--upgrade", "tensorflow")
     session.run(*VERIFY, *EXAMPLES, *BOTH, *session.posargs)
 

@@ -3,6 +3,7 @@
 import difflib
 import os
 import random
+import re
 import warnings
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from checks.snippets import Snippet, read, unreadable, write
 
 LEAVES = "It leaves changed"  # so says the worker
 AGAIN = 3  # times that a process may end otherwise: what lies in memory not its own decides
+PROCESSOR = Path("/proc/cpuinfo")
 SEED = os.environ.get("SEED", os.environ.get("GITHUB_SHA", ""))  # CI has one for each commit
 
 
@@ -35,6 +37,14 @@ def pytest_collection_modifyitems(config, items):
         if SEED:
             random.Random(SEED).shuffle(items)  # noqa: S311
         items.sort(key=lambda i: (i.path.parent, not Snippet(i.path.name, i.code, "").alone))
+
+
+def on_this_processor(snippet):
+    """Return an example as it ends here: what crashes by AVX-512 ends well without it."""
+    lacking = "AVX-512" in snippet.code and "avx512f" not in PROCESSOR.read_text("utf-8")
+    if not lacking:
+        return snippet
+    return snippet._replace(output=re.sub("exit status .*", "exit status 0", snippet.output))
 
 
 def faults(snippet, name, result):
@@ -64,6 +74,7 @@ class SnippetRunner(DefaultRunner):
         """Fail unless the fence prints what the output fence under it says, and nothing else."""
         path = Path(test.source_path)
         name, snippet = relative(path), read(path, output=not self.update)
+        snippet = on_this_processor(snippet)
         run = one_fifteen() if snippet.old else here()
         batch = "" if self.update or snippet.alone else str(path.parent)
         result = run(snippet.code, name, batch=batch)
