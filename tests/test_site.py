@@ -210,6 +210,7 @@ def test_choosing_a_release_shows_what_differs_there(page, base_url, release):
     assert sum(said) == 2 * total
     assert page.url.endswith(f"#{minor(release)}")
     page.reload(wait_until="networkidle")
+    summary.wait_for()
     assert shown.count() == expected
     if expected:
         assert not shown.first.is_visible()  # folded by page: there are hundreds

@@ -46,9 +46,9 @@ def breakable(element):
     """Return an element whose long names may break, at their joints alone."""
 
     def joints(name):
-        return re.sub(r"(?<=\w)[._(](?=\w)", r"\g<0><wbr>", name[0])
+        return re.sub(r"(?<=\w)[._(/](?=\w)", r"\g<0><wbr>", name[0])
 
-    return re.sub(r"[\w.(]{20,}(?![^<>]*>)", joints, element[0])
+    return re.sub(r"[\w.(/]{20,}(?![^<>]*>)", joints, element[0])
 
 
 def with_breakable_names(page):
