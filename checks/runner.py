@@ -41,8 +41,8 @@ def pytest_collection_modifyitems(config, items):
 
 def on_this_processor(snippet):
     """Return an example as it ends here: what crashes by AVX-512 ends well without it."""
-    lacking = "AVX-512" in snippet.code and "avx512f" not in PROCESSOR.read_text("utf-8")
-    if not lacking:
+    flags = PROCESSOR.read_text("utf-8") if PROCESSOR.exists() else ""  # Linux has that file
+    if "AVX-512" not in snippet.code or "avx512f" in flags:
         return snippet
     return snippet._replace(output=re.sub("exit status .*", "exit status 0", snippet.output))
 

@@ -15,7 +15,7 @@ def new_losses(case, batches):
 
 def losses_of_equal_examples(case):
     """Return the new and the old losses of batches of equal examples; or None."""
-    was = case.old.about["probed"][3:]
+    was = case.old.about.get("probed", [])[3:]
     if len(was) < 2 or not case.loss_with or case.old.about["through_gradient"]:
         return None
     now = new_losses(case, probes_of(case.old.steps[0].inputs)[3:])
@@ -24,7 +24,7 @@ def losses_of_equal_examples(case):
 
 def other_examples_count(case):
     """Examples in other places, or what a mask hides, change the new loss, and not the old one."""
-    was = case.old.about["probed"][:3]
+    was = case.old.about.get("probed", [])[:3]
     if not was or not case.loss_with or case.kind != "loss":
         return None
     now = new_losses(case, probes_of(case.old.steps[0].inputs)[:3])

@@ -95,7 +95,8 @@ def weights_factor(case, ratios, what):
                 if steady and "count" in label and abs(rest[0] - 1) < 1e-4:
                     said = f"the {label}, of {name}"
                     number = f"{numbers[0]:.6g}"
-                    return reason("batch-factor", what, number=number, what=said)
+                    evidence = f"{what} goes with {said}"
+                    return reason("batch-factor", evidence, number=number, what=said)
                 if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < limit):
                     return reason(
                         "sample-weights",
