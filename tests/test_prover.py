@@ -76,3 +76,26 @@ def test_losses_of_two_train_ops_may_be_read_at_either_time(when, tmp_path):
     report = compare(path, step, [a, b])
     assert report.verdict == ("differs" if when == "elsewhere" else "the same"), str(report)
     assert not report.cause or report.cause.key not in ("exchanged", "sample-weights"), str(report)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.1, "the same"), (0.1 * (1 + 1e-6), "differs")])
+def test_single_precision_within_double(factor, verdict, tmp_path):
+    """In double precision, what a cast of 0.1 loses is said and is no difference; more is one."""
+    v1, path = tf.compat.v1, str(tmp_path / "old.npz")
+    with tf.Graph().as_default(), v1.Session() as session:
+        w = v1.get_variable("w", initializer=np.array([1.0, 2.0, 3.0]))
+        loss = factor * tf.reduce_sum(w**3)
+        session.run(v1.global_variables_initializer())
+        record(path, session, loss, {}, v1.train.GradientDescentOptimizer(0.1).minimize(loss))
+    w = tf.Variable(np.zeros(3), name="w")
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.cast(0.1, w.dtype) * tf.reduce_sum(w**3)
+        gradient = tape.gradient(loss, w)
+        w.assign_sub(0.1 * gradient)
+        return loss, [gradient]
+
+    report = compare(path, step, [w])
+    assert report.verdict == verdict, str(report)
+    assert any("is kept in single" in note for note in report.notes) == (verdict == "the same")
