@@ -99,7 +99,7 @@ class Comparison:
             traced = function.get_concrete_function(*inputs).graph
             self.program.adopt(traced.variables)
             graph = traced.as_graph_def()
-            self.program.stops = stops_of(traced.get_operations())
+            self.program.stops = stops_of(graph.node, graph.library.function)
         except NotComparable:
             raise
         except Exception as error:

@@ -214,6 +214,16 @@ def gradient_factors(case):
     return reason("sign", evidence, place=what.capitalize())
 
 
+def scaled_gradients(case):
+    """All gradients have one factor, the same in each step, and the loss has none."""
+    table = table_of_factors(case, range(len(case.old.trained)))
+    if case.kind != "gradient" or table is None or np.ptp(table) > 0.02 * abs(table - 1).min():
+        return None
+    number = f"{table.mean():.6g}"
+    evidence = f"it is {number} for each of them in each step, and the loss is the same"
+    return reason("replica-factor", evidence, said_as="scaled", number=number)
+
+
 def part_again(case):
     """The loss is the same, and some gradients are a multiple: a part of it is a target, too."""
     if case.kind != "gradient":
@@ -254,7 +264,7 @@ def overridden_gradient(case):
 def first_order(case):
     """The old loss is computed from a gradient, and the new gradient does not go through it."""
     through, step = case.old.about["through_gradient"], case.old.steps[case.t]
-    if not through or not step.direct or case.apart["gradient"][case.t].max() < 1e-2:
+    if not through or not step.direct:
         return None
     gaps, parts, whole, losses = [], [], [], list(step.losses)
     size, new = len(step.gradients), case.new.steps[case.t].gradients
@@ -270,7 +280,9 @@ def first_order(case):
     # Of a gradient in a loop, TensorFlow does not tell the part.
     share, rest = factor_between(gaps, parts) if any(map(np.any, parts)) else (1.0, 0.0)
     scaled = factor_between(gaps, whole)[1] < min(0.3, 0.5 * rest)
-    if scaled or not 0.02 < np.real(share) < 1.5 or rest > 0.95:
+    small = case.apart["gradient"][case.t].max() < 1e-2
+    most = 0.05 if small or share < 0.02 else 0.95
+    if scaled or not 0 < np.real(share) < 1.5 or rest > most:
         return None  # what differs is not the part that goes through the gradient
     if abs(share - 1) < 1e-3 and 0 < rest < 1e-2:
         evidence = "with the inner gradient held constant, the old gradient is the new one"
@@ -294,6 +306,17 @@ def by_hand_conjugate(case):
     return reason("conjugate", evidence, "possible")
 
 
+def goes_through(step, k):
+    """Return whether a part of a weight's gradient goes through another gradient."""
+    size, own = len(step.gradients), step.gradients[k]
+    terms, direct = (some[k::size] for some in (step.terms or step.gradients, step.direct))
+    return any(
+        relative_difference(some, own) > SAME_TERM
+        for term, some in zip(terms, direct)
+        if relative_difference(term, own) < SAME_TERM
+    )
+
+
 def partly_stopped(case):
     """On one side alone a gradient is stopped, on one of several ways."""
     old, new = case.old.steps[case.t].gradients, case.new.steps[case.t].gradients
@@ -312,11 +335,7 @@ def partly_stopped(case):
     evidence = f"stop_gradient or the like stands there {stops[0]} times, before {stops[1]}"
     if len(case.old.about["through_gradient"]) == len(case.old.steps[case.t].losses):
         return reason("first-order", evidence, "possible") if stops[0] > stops[1] else None
-    direct = dict(enumerate(case.old.steps[case.t].direct))
-    if case.old.about["through_gradient"] and any(
-        direct.get(k) is not None and relative_difference(direct[k], old[k]) > SAME_TERM
-        for k in range(len(case.old.steps[case.t].direct))
-    ):
+    if any(goes_through(case.old.steps[case.t], k) for k in bad):
         return None  # it may be the way through that gradient
     names = [one.name for one in case.old.trained]
     place = f"on one of several ways before {listed_names(names[k] for k in bad)}"
@@ -338,6 +357,7 @@ GRADIENT = (
     gradient_factors,
     bounded_elements,
     steady_norm,
+    scaled_gradients,
     added_weights,
     part_again,
     overridden_gradient,

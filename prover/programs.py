@@ -95,7 +95,7 @@ class GraphProgram:
         names = [one.dtype.base_dtype.name for one in trained]
         self.unit, self.rates = graph_precision(ops, losses, names)
         self.kinds, self.silent = sorted({one.type for one in ops}), False
-        self.overridden, self.stops = overridden(ops), stops_of(ops)
+        self.overridden, self.stops = overridden(ops), stops_of([op.node_def for op in ops])
 
     def weights(self):
         """Return a `Weight` for each variable, trained ones first."""
@@ -204,16 +204,41 @@ def ancestors(ops, control=True):
     return seen
 
 
-def stops_of(ops):
-    """Return how often operations through which no gradient goes stand behind a variable."""
+def stops_of(nodes, functions=()):
+    """Return how often operations through which no gradient goes stand behind a variable.
+
+    Those of `functions` count, too, where a node calls one.
+    """
+    bodies = {one.signature.name: one.node_def for one in functions}
+    count, open_bodies = 0, [nodes]
+    while open_bodies:
+        nodes = open_bodies.pop()
+        count += stops_among(nodes)
+        values = [one for node in nodes for one in node.attr.values()]
+        called = {one.name for value in values for one in (value.func, *value.list.func)}
+        open_bodies += [bodies.pop(name) for name in called if name in bodies]
+    return count
+
+
+def stops_among(nodes):
+    """Return how many of some nodes stop the gradient by a variable that they read."""
+    inputs = {
+        node.name: {one.split(":")[0] for one in node.input if not one.startswith("^")}
+        for node in nodes
+    }
+    kinds = {node.name: node.op for node in nodes}
     # tf.nn.moments stops the mean in the variance, where its gradient is 0 anyway.
-    stops = [
-        op
-        for op in ops
-        if op.type in STOPS
-        and any(one.type != "SquaredDifference" for out in op.outputs for one in out.consumers())
-    ]
-    return sum(any(one.type in READS for one in ancestors([op], False)) for op in stops)
+    used = {name for node in nodes if node.op != "SquaredDifference" for name in inputs[node.name]}
+    count = 0
+    for name in (one for one, kind in kinds.items() if kind in STOPS and one in used):
+        seen, open_names = set(), [name]
+        while open_names:
+            one = open_names.pop()
+            if one not in seen:
+                seen.add(one)
+                open_names += inputs.get(one, ())
+        count += any(kinds.get(one) in READS for one in seen)
+    return count
 
 
 def inner_gradients(loss):

@@ -26,6 +26,11 @@ REASONS = {
         "up or averaged; or a constant in the loss, such as the half of tf.nn.l2_loss.",
         "how-to/replicas/",
     ),
+    "scaled": (
+        "Each gradient is multiplied by {number} on its way to the optimizer: by replicas, steps "
+        "that are added up, or a loss scale.",
+        "how-to/replicas/",
+    ),
     "loss-scale": (
         "A loss scale of {number} was not taken off.",
         "how-to/mixed-precision/",
