@@ -99,6 +99,10 @@ REASONS = {
         "Adam's bias correction is left out on the {side} side.",
         "how-to/optimizer-steps/",
     ),
+    "counted": (
+        "Adam's bias correction counts a step too many on the {side} side.",
+        "how-to/optimizer-steps/",
+    ),
     "weight-decay": (
         "A weight decay or a regularization of {name} is another: {how}.",
         "how-to/optimizer-steps/",

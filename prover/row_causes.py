@@ -31,8 +31,12 @@ def repeated_rows(case):
         new = [None if one is None else one / factor for one, factor in zip(new, factors)]
         bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
     for k in bad:
-        if new[k] is None or old[k] is None or np.ndim(old[k]) < 2:
+        least = 1 if step.rows[k] is not None else 2
+        if new[k] is None or old[k] is None or np.ndim(old[k]) < least:
             return None
+        if case.kind == "gradient" and any(mean_of_uses(new[k], old[k], one) for one in used[k]):
+            differ = set(np.flatnonzero(np.any(wide(old[k]).reshape(len(old[k]), -1), 1)))
+            continue
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
         limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
         differ = set(np.flatnonzero(gap > limit))
@@ -46,6 +50,18 @@ def repeated_rows(case):
         return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
+
+
+def mean_of_uses(new, old, used):
+    """Return whether each row is the old one divided, or multiplied, by how often it is used."""
+    rows, count = np.unique(used, return_counts=True)
+    alive = [n for n, row in enumerate(rows) if row < len(old) and np.any(old[row])]
+    fits = [factor_between([new[rows[n]]], [old[rows[n]]]) for n in alive]
+    if np.ptp(count[alive] if alive else [0]) == 0 or max(rest for _, rest in fits) > ROWS:
+        return False
+    by = np.real([factor for factor, _ in fits])
+    either = [by * count[alive] ** power for power in (1.0, -1.0)]
+    return any(np.ptp(one) < ROWS * abs(one[0]) for one in either)
 
 
 def tells_of_uses(differ, rows, count, gradient):

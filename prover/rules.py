@@ -143,15 +143,21 @@ def ways_of(rule, sample):
 
 def rate_inside(rule):
     """Return whether momentum adds up steps, each with the rate of its time."""
-    inside = rule.name == "Momentum" and rule.place == "inside" and not rule.nesterov
-    return rule.name == "RMSProp" or inside
+    return rule.name == "RMSProp" or (rule.name == "Momentum" and rule.place == "inside")
 
 
 def own_moves(rule, steps):
     """Return steps without what momentum keeps of the one before, whatever the rates."""
     if not rate_inside(rule) or not rule.beta:
         return steps
-    return [one - rule.beta * last for one, last in zip(steps, [0.0, *steps])]
+    if not rule.nesterov:
+        return [one - rule.beta * last for one, last in zip(steps, [0.0, *steps])]
+    found, kept = [], 0.0
+    for step in steps:  # which is beta times what is kept, with the newest part in it, and that
+        part = (step - rule.beta**2 * kept) / (1 + rule.beta)
+        kept = rule.beta * kept + part
+        found.append(part)
+    return found
 
 
 def clipped(rule, gradient, norms, which):
@@ -250,11 +256,22 @@ def best_fit(sample, steps, enough, only="", decay=0.0):
         for name in constants:  # what nothing depends on is as it mostly is
             usual = fitted(best.rule._replace(**{name: getattr(rule, name)}), sample, steps)
             best = usual if usual.rest <= 1.2 * best.rest + 1e-7 else best
-        found.append(best)
+        found.append(usual_constants(best, constants, sample, steps))
     least = min(map(rest_of, found))
     # With rates of its own for each step a wrong rule may come near: near enough is not best.
     enough = min(enough, max(1.5 * least, 1e-6))
     return next((one for one in found if one.rest <= enough), min(found, key=rest_of))
+
+
+def usual_constants(fit, constants, sample, steps):
+    """Return a fit with constants as people write them, where these explain the steps as well."""
+    near = {}
+    for name, values in constants.items():
+        value = getattr(fit.rule, name)
+        if type(value) is float and value > 0:
+            near[name] = min(values, key=lambda one, value=value: abs(one - value))
+    usual = fitted(fit.rule._replace(**near), sample, steps)
+    return usual if usual.rest <= 1.3 * fit.rest + 1e-7 else fit
 
 
 def rest_of(fit):

@@ -10,6 +10,7 @@ from .rules import (
     CLIPS,
     PLACES,
     best_fit,
+    corrections,
     fitted,
     left_of_steps,
     rest_of,
@@ -150,7 +151,7 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
         elif left > min(1.9 * was.rest, 0.6 * best):
             return None  # a constant of the rule explains as much as another rate
     if one_factor and (best > 0.3 * max(rests) if constant else best > max(2 * max(rests), 2e-5)):
-        return constant or left_out_correction(factors, was) or other_rates(case, factors)
+        return constant or other_correction(factors, was) or other_rates(case, factors)
     places = PLACES[:2] if was.rule.name == "Momentum" else [was.rule.place]
     moved = [fitted(was.rule._replace(place=one), sample, after) for one in places]
     free = min(moved, key=rest_of)  # a rate that stands in the average changes it
@@ -301,10 +302,15 @@ def constant_rate(factors):
     return reason("learning-rate", said_factors(factors), of="", factor=factor)
 
 
-def left_out_correction(factors, was):
-    """The steps are the old ones times what Adam's bias correction is."""
+def other_correction(factors, was):
+    """The steps are the old ones times what Adam's bias correction is, or would be a step later."""
     if was.rule.name != "Adam":
         return None
+    late = np.array(corrections(was.rule, len(factors) + 1))
+    for side, expected in (("new", late[1:] / late[:-1]), ("old", late[:-1] / late[1:])):
+        if np.abs(factors / expected - 1).max() < 1e-3:
+            words = {"said_as": "counted", "side": side}
+            return reason("bias-correction", said_factors(factors), **words)
     one, two = (
         [1 - rate ** (t + 1) for t in range(len(factors))] for rate in (was.rule.beta, was.rule.rho)
     )
