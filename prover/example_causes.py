@@ -7,33 +7,57 @@ from .reasons import reason
 from .record import probes_of
 
 
-def new_losses(case, batches):
-    """Return the new losses of some batches, as the record has the old ones; or None."""
-    now = [case.loss_with(lambda weights, _, one=one: (weights, one)) for one in batches]
-    return None if any(one is None for one in now) else [np.mean(np.abs(wide(one))) for one in now]
+def losses_probed(case, begin):
+    """Return by name the new and the old loss of each probe whose name begins so; or None."""
+    was = case.old.about.get("probed", {})
+    names = [name for name in was if name.startswith(begin)]
+    if not names or not case.loss_with or case.kind != "loss":
+        return None
+    batches, found = probes_of(case.old.steps[0].inputs), {}
+    for name in names:
+        now = case.loss_with(lambda weights, _, name=name: (weights, batches[name]))
+        if now is None:
+            return None
+        found[name] = np.mean(np.abs(wide(now))), was[name]
+    return found
 
 
 def losses_of_equal_examples(case):
     """Return the new and the old losses of batches of equal examples; or None."""
-    was = case.old.about.get("probed", [])[3:]
-    if len(was) < 2 or not case.loss_with or case.old.about["through_gradient"]:
+    found = losses_probed(case, "all ")
+    if not found or len(found) < 2 or case.old.about["through_gradient"]:
         return None
-    now = new_losses(case, probes_of(case.old.steps[0].inputs)[3:])
-    return now and (np.array(now), np.array(was))
+    return tuple(map(np.array, zip(*found.values())))
+
+
+def weights_alone(case):
+    """With ones for an input the loss is the old one: only what that weighs is another."""
+    found = losses_probed(case, ("given", "ones "))
+    if not found:
+        return None
+    now, was = found.pop("given")
+    limit = max(case.tolerance["loss"][:, 0].max(), EXACT) * was
+    for name, (new, old) in found.items():
+        if 5 * limit < abs(now - was) and abs(new - old) < min(limit, 0.1 * abs(now - was)):
+            evidence = "with ones in its place, the loss is the old one"
+            weights = case.old.about["inputs"][int(name.split()[1])]
+            return reason("sample-weights", evidence, name=weights)
+    return None
 
 
 def other_examples_count(case):
     """Examples in other places, or what a mask hides, change the new loss, and not the old one."""
-    was = case.old.about.get("probed", [])[:3]
-    if not was or not case.loss_with or case.kind != "loss":
+    found = losses_probed(case, ("given", "moved", "shown"))
+    if not found:
         return None
-    now = new_losses(case, probes_of(case.old.steps[0].inputs)[:3])
-    limit = max(case.tolerance["loss"][:, 0].max(), EXACT) * was[0]
-    for k, what in ((1, "where examples change places"), (2, "without what a mask hides")):
-        if now is None or abs(was[k] - was[0]) > limit:
+    now, was = found.pop("given")
+    limit = max(case.tolerance["loss"][:, 0].max(), EXACT) * was
+    said = {"moved": "where examples change places", "shown": "without what a mask hides"}
+    for name, (new, old) in found.items():
+        if abs(old - was) > limit:
             continue
-        if abs(now[k] - now[0]) > max(5 * limit, 0.02 * abs(now[0] - was[0])):
-            change = f"{what}, the new loss changes by {abs(now[k] / now[0] - 1):.2g} of itself"
+        if abs(new - now) > max(2 * limit, 0.02 * abs(now - was)):
+            change = f"{said[name]}, the new loss changes by {abs(new / now - 1):.2g} of itself"
             evidence = f"{change}, and the old one does not"
             return reason("sample-weights", evidence, said_as="weighed")
     return None
@@ -89,7 +113,8 @@ def unused_input(case):
 def power_of_weights(case, probes):
     """The loss of equal examples goes with a power of their weight, which it did not."""
     new, old = probes
-    batches = probes_of(case.old.steps[0].inputs)[3:]
+    every = probes_of(case.old.steps[0].inputs)
+    batches = [every[name] for name in every if name.startswith("all ")]
     for name, *values in zip(case.old.about["inputs"], *batches):
         if not all(
             np.ndim(one) and one.size == len(one) and one.dtype.kind == "f" for one in values

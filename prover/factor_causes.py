@@ -83,12 +83,18 @@ def weights_factor(case, ratios, what):
         if not first.ndim or first.dtype.kind != "f" or min(one.min() for one in values) < 0:
             continue
         for label, numbers in (
+            ("count that is not zero", [np.sum(one != 0) for one in values]),
             ("mean", [one.mean() for one in values]),
             ("sum", [one.sum() for one in values]),
             ("share that is not zero", [np.mean(one != 0) for one in values]),
-            ("count that is not zero", [np.sum(one != 0) for one in values]),
             ("mean of those not zero", [one[one != 0].mean() for one in values]),
         ):
+            more = (1 / ratios - 1) * np.array(numbers)
+            added = np.ptp(numbers) and np.ptp(more) < 0.05 * abs(more[0]) and abs(more[0]) < 1
+            if added and "count" in label:
+                number = f"{1 / ratios[0]:.6g}"
+                evidence = f"the {label}, of {name}, is {more[0]:.3g} more, it seems"
+                return reason("batch-factor", evidence, said_as="divisor", number=number)
             for power in (1, -1):
                 rest = ratios / np.array(numbers, "f8") ** power
                 steady = np.ptp(rest) < 1e-4 * abs(rest[0])

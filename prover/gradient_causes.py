@@ -69,7 +69,8 @@ def other_places_of_gradients(case):
     what = "gradients" if case.kind == "gradient" else "steps"
     for a, b in itertools.combinations(bad, 2):
         some = np.any(old[a]) or np.any(old[b])  # None counts as False
-        if some and equal(new[a], old[b], b) and equal(new[b], old[a], a):
+        turned = all(old[k] is not None and equal(new[k], -old[k], k) for k in (a, b))
+        if some and not turned and equal(new[a], old[b], b) and equal(new[b], old[a], a):
             name = f"The {what} of {names[a]} and {names[b]}"
             return reason("exchanged", "each is the other to rounding", "certain", name=name)
     for k in bad:

@@ -9,11 +9,12 @@ from .example_causes import (
     one_or_all_examples,
     other_examples_count,
     unused_input,
+    weights_alone,
 )
 from .factor_causes import named_factor
 from .reasons import listed_names, reason
 
-TRIALS = 40  # orders of weights that are tried
+TRIALS = 60  # weights and inputs that are tried otherwise
 
 
 def array_of_losses(case):
@@ -66,40 +67,62 @@ def other_mode(case):
 
 
 def other_places(case):
-    """With a weight transposed, or two exchanged, the loss is the old one."""
-    weights = case.old.trained
+    """With a weight transposed or negated, or two exchanged, the loss is the old one."""
     was = next(iter(case.old.steps[0].losses.values()))
-    trials = [
-        ("transposed", (k, *axes))
-        for k, one in enumerate(weights)
-        for axes in equal_axes(one.shape)
-    ]
-    trials += [
-        ("exchanged", pair)
-        for pair in itertools.combinations(range(len(weights)), 2)
-        if weights[pair[0]].shape == weights[pair[1]].shape
-    ]
-    for key, places in trials[:TRIALS] if case.loss_with else ():
-
-        def change(values, inputs, places=places):
-            values = list(values)
-            a, b = places[0], places[-1]
-            if len(places) == 3:
-                values[a] = np.swapaxes(values[a], *places[1:])
-            else:
-                values[a], values[b] = values[b], values[a]
-            return values, inputs
-
+    for key, name, change in undoings(case)[:TRIALS] if case.loss_with else ():
         now = case.loss_with(change)
         if now is not None and relative_difference(now, was) <= case.tolerance["loss"][0, 0]:
-            name = " and ".join(weights[k].name for k in places[: 1 if len(places) == 3 else 2])
-            return reason(
-                key,
-                "with that undone, the new loss is the old one",
-                "certain",
-                name=name,
-            )
+            evidence = "with that undone, the new loss is the old one"
+            said = {"sign": "negated", "conjugate": "conjugated"}.get(key)
+            return reason(key, evidence, "certain", said_as=said, name=name)
     return None
+
+
+def undoings(case):
+    """Return what may be undone: the cause, what it is called, and how the step is run then."""
+    weights, inputs = case.old.trained, case.old.steps[0].inputs
+    found = []
+
+    def add(key, name, change, place=0):
+        def changed(values, batch):
+            both = [list(values), list(batch)]
+            change(both[place])
+            return both
+
+        found.append((key, name, changed))
+
+    def apply(k, function):
+        def change(values):
+            values[k] = function(values[k])
+
+        return change
+
+    def exchange(a, b):
+        def change(values):
+            values[a], values[b] = values[b], values[a]
+
+        return change
+
+    for k, one in enumerate(weights):
+        for axes in equal_axes(one.shape):
+            turn = apply(k, lambda value, axes=axes: np.swapaxes(value, *axes))
+            add("transposed", one.name, turn)
+    for a, b in itertools.combinations(range(len(weights)), 2):
+        if weights[a].shape == weights[b].shape:
+            add("exchanged", f"{weights[a].name} and {weights[b].name}", exchange(a, b))
+    complex_parts = "Complex" in case.old.about["kinds"]
+    shapes = [None, *(one.shape for one in weights), None]
+    for k, one in enumerate(weights):
+        if one.dtype.startswith("complex"):
+            add("conjugate", one.name, apply(k, np.conj))
+        part = complex_parts and one.shape in (shapes[k], shapes[k + 2])
+        add("conjugate" if part else "sign", one.name, apply(k, np.negative))
+    for k, one in enumerate(inputs):
+        if one.dtype.kind == "c":
+            add("conjugate", case.old.about["inputs"][k], apply(k, np.conj), 1)
+        if one.dtype.kind == "f" and one.ndim and np.min(one) < 0 < np.max(one):
+            add("sign", case.old.about["inputs"][k], apply(k, np.negative), 1)
+    return found
 
 
 def equal_axes(shape):
@@ -233,6 +256,7 @@ def factor_beside_decay(case):
 
 LOSS = (
     array_of_losses,
+    weights_alone,
     other_examples_count,
     loss_factor,
     other_mode,

@@ -44,6 +44,8 @@ REASONS = {
         "gradient is left out, or another.",
         "old-api/custom-gradients/",
     ),
+    "negated": ("{name} enters the loss with the other sign.", "explanation/sum-over-targets/"),
+    "conjugated": ("{name} is conjugated on one side.", "how-to/surprising-numbers/"),
     "zeros-for-none": (
         "{name}: the old gradient is {old}, the new one {new}.",
         "parameters/unconnected_gradients/",

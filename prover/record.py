@@ -87,24 +87,24 @@ def written(path, program, names, steps):
 
 
 def losses_of_probes(program, start, batches):
-    """Return the first loss of each of some batches; or none."""
-    found = []
-    for batch in batches:
+    """Return the first loss of each of some batches, by its name; or none."""
+    found = {}
+    for name, batch in batches.items():
         program.load(start)
         program.fresh()
         try:
             loss = next(iter(program.run(batch).losses.values()))
         except Exception:
-            return []  # the program does not take such a batch: it explains nothing
-        found.append(float(np.mean(np.abs(loss))))
+            return {}  # the program does not take such a batch: it explains nothing
+        found[name] = float(np.mean(np.abs(loss)))
     return found
 
 
 def probes_of(inputs):
     """Return inputs otherwise, with which a loss tells how it weighs examples.
 
-    As they are; with the examples in other places; without what zeros of a mask hide; and with one
-    example in the place of each.
+    As they are; with the examples in other places; without what zeros of a mask hide; with one
+    example in the place of each; and with ones for what may be weights.
     """
     size = next((len(one) for one in inputs if np.ndim(one)), 0)
 
@@ -112,8 +112,16 @@ def probes_of(inputs):
         return [one[places] if np.ndim(one) and len(one) == size else one for one in inputs]
 
     ones = sorted({0, size // 2, max(size - 1, 0)})
-    moved = taken(np.roll(np.arange(size), 1))
-    return [inputs, moved, without_hidden(inputs), *(taken(np.full(size, k)) for k in ones)]
+    found = {"given": inputs, "moved": taken(np.roll(np.arange(size), 1))}
+    found["shown"] = without_hidden(inputs)
+    found.update({f"all {k}": taken(np.full(size, k)) for k in ones})
+    numbered = {np.shape(one) for one in inputs if one.dtype.kind in "iu"}
+    for k, one in enumerate(inputs):
+        each = np.ndim(one) and (one.size == len(one) or one.shape in numbered)
+        if each and one.dtype.kind == "f" and np.min(one) >= 0 and np.ptp(one):
+            same = [np.ones_like(one) if n == k else other for n, other in enumerate(inputs)]
+            found[f"ones {k}"] = same
+    return found
 
 
 def without_hidden(inputs):

@@ -1,7 +1,7 @@
 """Try the prover on ports that are wrong on purpose, and on right ones; write down what it says.
 
 `python -m trials` runs both lists. `python -m trials mlp credit` runs the part of some models, also
-of those of the sixth list, and writes nothing.
+of those of later lists, and writes nothing.
 """
 
 import importlib
@@ -20,7 +20,7 @@ from prover.record import record
 
 HERE = ROOT / "trials"
 LISTS = {name: HERE / f"{name}.json" for name in ("faults", "ports")}
-SIXTH = [HERE / "sixth_faults.json", HERE / "sixth_ports.json"]  # whose outcomes are not kept
+LATER = sorted(HERE.glob("*_*.json"))  # lists whose outcomes are not kept
 OUTCOMES = HERE / "outcomes.json"
 TABLE = HERE / "figures.txt"
 HEAD = "cause put in", "faults", "found", "named", "another named"
@@ -95,7 +95,7 @@ def main(models):
     """Run the lists, print what is not as it should be, and write all down."""
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
-        for path in [*LISTS.values(), *(SIXTH if models else ())]:
+        for path in [*LISTS.values(), *(LATER if models else ())]:
             for one in json.loads(path.read_text("utf-8")):
                 if not models or one["model"] in models:
                     begun = time.perf_counter()
