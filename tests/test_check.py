@@ -55,7 +55,7 @@ def test_page_says_what_the_finder_says(name, page, base_url):
     paste_code(page, PASTED[name])
     found = find(PASTED[name], "code.ipynb" if name == "notebook" else "code.py")
     found.sort(key=lambda one: not one["silent"])
-    assert page.locator(".check button").all_text_contents() == [place(one) for one in found]
+    assert page.locator(".check ol button").all_text_contents() == [place(one) for one in found]
     pairs = [(one["call"], one["hunk"] or one["replacement"]) for one in found]
     listed = [code for pair in pairs for code in pair if code]
     shown = page.locator(".check samp").all_text_contents()
@@ -101,6 +101,30 @@ def test_every_link_of_a_finding_leads_somewhere(page, base_url, folder):
         path, _, anchor = link.removeprefix(f"{base_url}/").partition("#")
         text = (folder / path / "index.html").read_text("utf-8")
         assert not anchor or f'id="{anchor}"' in text, link
+
+
+def test_findings_of_one_verdict_are_shown_and_copied(new_context, base_url):
+    """Its button says how many there are, hides the others, and gives them back."""
+    page = new_context(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
+    paste_code(page, PASTED["optimizers"])
+    found = find(PASTED["optimizers"], "code.py")
+    found.sort(key=lambda one: not one["silent"])
+    gone = [one for one in found if one["verdict"] == "gone" and not one["trap"]]
+    chosen, rows = page.locator(".check [value=gone]"), page.locator(".check ol > li:visible")
+    assert chosen.text_content() == f"gone {len(gone)}"
+    chosen.click()
+    assert 0 < rows.count() == len(gone) < len(found)
+    page.get_by_role("button", name="Copy all").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    said = [
+        f"{place(one)}: {one['call']}\n{one['hunk'] or one['replacement'] or one['write']}"
+        for one in gone
+    ]
+    assert copied == "\n\n".join(said)
+    chosen.click()
+    assert rows.count() == len(found)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -38,7 +38,10 @@ BUDGETS = {
         670,
         "what MkDocs and its theme lack; 25 label an error's listings, 15 make a topic one text",
     ),
-    "docs/assets": (730, "own script and style; 120 make search find a message, fast"),
+    "docs/assets": (
+        770,
+        "own script and style; 120 make search find a message, fast, 45 sort and copy findings",
+    ),
 }
 MOST = 350  # lines of one file, which a reader takes in at once
 # From which rooms a room imports; tests and benchmarks look at all.

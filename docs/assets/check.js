@@ -36,12 +36,42 @@ const select = (line) => {
   box.scrollTop = (box.scrollHeight / lines.length) * (line - 3);
 };
 
+const told = (finding) => (finding.trap ? "trap" : finding.verdict);
+const place = ({ cell, cell_line, line }) =>
+  cell ? `Cell ${cell}, line ${cell_line}` : `Line ${line}`;
+const button = (onclick, ...children) => element("button", { type: "button", onclick }, ...children);
+
+// Those of one verdict, until its button is pressed again; what is hidden is not copied either.
+const bar = element("div", { role: "group", ariaLabel: "Which findings" });
+list.before(bar);
+const only = (pressed) => {
+  const word = pressed.ariaPressed === "true" ? "" : pressed.value;
+  for (const one of bar.querySelectorAll("[value]")) one.ariaPressed = one.value === word;
+  for (const row of list.children) row.hidden = word && row.dataset.verdict !== word;
+};
+const copied = (found) =>
+  found
+    .filter((_, row) => !list.children[row].hidden)
+    .map((one) => [`${place(one)}: ${one.call}`, one.hunk || one.replacement || one.write])
+    .map((parts) => parts.join("\n"))
+    .join("\n\n");
+const choices = (found) => {
+  const words = found.map(told);
+  const made = [...new Set(words)].map((word) => {
+    const count = words.filter((one) => one === word).length;
+    const one = button(({ currentTarget }) => only(currentTarget), verdict(word), ` ${count}`);
+    return Object.assign(one, { value: word, ariaPressed: false });
+  });
+  const copy = button(async () => {
+    await navigator.clipboard.writeText(copied(found));
+    copy.textContent = "Copied";
+  }, "Copy all");
+  return [...made, ...(navigator.clipboard ? [copy] : [])]; // which only https and this machine have
+};
+
 const shown = (finding) => {
-  const name = finding.cell
-    ? `Cell ${finding.cell}, line ${finding.cell_line}`
-    : `Line ${finding.line}`;
-  const where = element("button", { type: "button", onclick: () => select(finding.line) }, name);
-  const word = verdict(finding.trap ? "trap" : finding.verdict);
+  const where = button(() => select(finding.line), place(finding));
+  const word = verdict(told(finding));
   const facts = [` ${[finding.certainty, HOW[finding.how]].filter(Boolean).join(", ")}`];
   if (finding.silent) facts.push(", ", silent());
   if (finding.steps) facts.push(", other steps");
@@ -64,7 +94,10 @@ const shown = (finding) => {
       ]
     : [element("p", {}, "Write: ", ...prose(finding.write))];
   const page = element("p", {}, link(finding.page, "The page that shows it"));
-  return element("li", {}, where, " ", word, ...facts, listing(finding.call), ...write, rows, page);
+  const row = element("li", {}, where, " ", word, ...facts, listing(finding.call), ...write);
+  row.dataset.verdict = told(finding);
+  row.append(rows, page);
+  return row;
 };
 
 const answer = ({ data }) => {
@@ -79,6 +112,7 @@ const answer = ({ data }) => {
   if (!box.value.trim()) said.textContent = "Ready: paste your code.";
   else said.textContent = found.length ? `${found.length} found.${first}` : "Nothing found.";
   list.replaceChildren(...found.map(shown));
+  bar.replaceChildren(...(found.length > 1 ? choices(found) : []));
 };
 
 const fail = (what) => {
