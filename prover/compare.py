@@ -116,8 +116,10 @@ class Comparison:
         numbers = {value.type for node in nodes for value in node.attr.values()}
         kinds = [tf.dtypes.as_dtype(one).name for one in numbers if 0 < one < 24]
         kinds = [one for one in kinds if one != "float32"]  # of a rate, or of a constant
-        by_hand = {one.op for one in nodes if "_gradient_op_type" in one.attr}
-        by_hand = {"CustomGradient"} if "IdentityN" in by_hand else set()
+        made = [one for one in nodes if one.op == "IdentityN" and "_gradient_op_type" in one.attr]
+        numbers = {value for one in made for value in one.attr["T"].list.type}
+        complex_ = numbers & {tf.complex64.as_datatype_enum, tf.complex128.as_datatype_enum}
+        by_hand = {"CustomGradient"} if complex_ else set()
         return other, kinds, sorted({one.op for one in nodes} | by_hand)
 
     def choose(self, choices):
