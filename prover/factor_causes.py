@@ -30,11 +30,14 @@ def named_factor(case, ratios, what, sizes=None):
     number = round(whole)
     if number < 2 or abs(whole - number) > 1e-3 * number:
         return weights_factor(case, ratios, what) or other_divisor(case, ratios, evidence)
+    scale = number >= 32 and number & (number - 1) == 0
+    if scale and case.kind == "gradient" and "batch size" not in sizes.get(number, ""):
+        return reason("loss-scale", evidence, number=number)
     if number in sizes:
         return reason("batch-factor", evidence, number=number, what=sizes[number])
     if number in REPLICAS and not weights_factor(case, ratios, what):
         return reason("replica-factor", evidence, number=number)
-    if number >= 32 and number & (number - 1) == 0:
+    if scale:
         return reason("loss-scale", evidence, number=number)
     batches = [size for size, said in sizes.items() if "batch size" in said and size > 2]
     for size in batches:

@@ -169,8 +169,8 @@ def added_weights(case):
         if rest > 0.02 + min(noise, 0.2):
             return None
         found[case.old.trained[k].name] = factor
-    if not found:
-        return None
+    if not any(np.size(g) > 3 for k, g, _ in pairs if case.old.trained[k].name in found):
+        return None  # of one number, any other one is a multiple
     name, factor = max(found.items(), key=lambda item: abs(item[1]))
     # Less of everything else looks like more of it, where gradients are clipped.
     more = sum(np.sum(one) for one in new.losses.values()) - sum(map(np.sum, old.losses.values()))

@@ -27,7 +27,7 @@ def run_pass(program, start, weights_before, batches, rounding=None):
         before, inputs = weights_before(t, after), batch
         if rounding is not None:
             before = [shaken(one, program.unit, rounding) for one in before]
-            inputs = [shaken(one, program.unit, rounding) for one in inputs]
+            inputs = [shaken_data(one, program.unit, rounding) for one in inputs]
         program.load(before)
         before = program.read()[:trained]  # as rounded to the type of the variables
         result = program.run(inputs)
@@ -84,6 +84,15 @@ def shaken(values, unit, random):
         return values
     moved = values * (1 + unit * random.choice([-1.0, 1.0], size=np.shape(values)))
     return np.asarray(moved).astype(values.dtype)
+
+
+def shaken_data(values, unit, random):
+    """Return an input shaken, without values that occur twice: a program may compare with them."""
+    if values is None or values.dtype.kind not in "fc" or not np.ndim(values):
+        return shaken(values, unit, random)
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    alone = counts[places].reshape(values.shape) == 1
+    return np.where(alone, shaken(values, unit, random), values)
 
 
 def run_passes(program, start, weights_before, batches):
