@@ -417,6 +417,16 @@ def test_groups_of_the_navigation_have_names(page, base_url):
     assert_accessible(page)
 
 
+def test_title_in_the_bar_has_one_line(page, base_url):
+    """A long name in it is cut, and not broken: its second line would cover the page."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{base_url}/old-api/custom-gradients/#straight-through-rounding")
+    title = page.locator(".md-header__topic .md-ellipsis").last
+    line = "title => parseFloat(getComputedStyle(title).lineHeight)"
+    expect(title).to_have_text(re.compile("gradient_override_map"))
+    assert title.evaluate("title => title.scrollHeight") < 1.5 * title.evaluate(line)
+
+
 def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
     """The menu leads to the Chinese page; the links come before the title, on errors, too."""
     page.goto(f"{base_url}/errors/none/", wait_until="networkidle")

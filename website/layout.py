@@ -53,7 +53,8 @@ def breakable(element):
 
 def with_breakable_names(page):
     """Return the HTML of a whole page whose names may break in its navigation and contents."""
-    return re.sub('<span class="md-ellipsis">.*?</span>', breakable, page, flags=re.S)
+    bar, end, rest = page.partition("</header>")  # its title has one line
+    return bar + end + re.sub('<span class="md-ellipsis">.*?</span>', breakable, rest, flags=re.S)
 
 
 def laid_out(content):
