@@ -1,0 +1,1 @@
+"""Isolated package for a ``doccmd`` temporary file."""
