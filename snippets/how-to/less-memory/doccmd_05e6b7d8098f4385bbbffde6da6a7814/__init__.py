@@ -1,1 +1,0 @@
-"""Isolated package for a ``doccmd`` temporary file."""
