@@ -427,18 +427,6 @@ def test_title_in_the_bar_has_one_line(page, base_url):
     assert title.evaluate("title => title.scrollHeight") < 1.5 * title.evaluate(line)
 
 
-def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
-    """The menu leads to the Chinese page; the links come before the title, on errors, too."""
-    page.goto(f"{base_url}/errors/none/", wait_until="networkidle")
-    along = page.locator(".take-along").bounding_box()
-    assert along["y"] < 200
-    assert page.locator(".take-along a").count() >= 2
-    page.locator(".md-select button").hover()
-    page.locator(".md-select__link[hreflang=zh]").click()
-    page.wait_for_url("**/zh/")
-    assert page.locator("html").get_attribute("lang") == "zh"
-
-
 def test_index_of_the_search_comes_after_the_page(page, base_url):
     """It is larger than a page, which is there before it is asked for."""
     page.goto(f"{base_url}/how-to/none/", wait_until="networkidle")

@@ -270,3 +270,15 @@ def test_archive_works_from_a_folder(page, unpacked):
     assert "output_gradients" in page.locator("h1").inner_text()
     assert not [url for url in requests if not url.startswith(("file:", "data:", "about:"))]
     assert not complaints
+
+
+def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
+    """The menu leads to the Chinese page; the links come before the title, on errors, too."""
+    page.goto(f"{base_url}/errors/none/", wait_until="networkidle")
+    along = page.locator(".take-along").bounding_box()
+    assert along["y"] < 200
+    assert page.locator(".take-along a").count() >= 2
+    page.locator(".md-select button").hover()
+    page.locator(".md-select__link[hreflang=zh]").click()
+    page.wait_for_url("**/zh/")
+    assert page.locator("html").get_attribute("lang") == "zh"
