@@ -1,5 +1,6 @@
 """Why the two differ: patterns that are measured, and named only where they fit."""
 
+from .clip_causes import without_bounded
 from .gradient_causes import GRADIENT, by_hand_conjugate
 from .loss_causes import LOSS
 from .reasons import reason
@@ -15,7 +16,9 @@ LOOKED_FOR = {
 
 def likely_cause(case):
     """Return the `Cause` of what differs first, or None where nothing fits."""
-    return next(filter(None, (look(case) for look in LOOKED_FOR[case.kind])), None)
+    cause = next(filter(None, (look(case) for look in LOOKED_FOR[case.kind])), None)
+    free = None if cause or case.kind == "step" else without_bounded(case)
+    return cause if free is None else likely_cause(free)
 
 
 def new_chance(old, new):

@@ -95,6 +95,43 @@ def steady_norm(case):
     return None
 
 
+def bound_of(gradients):
+    """Return the largest element of some gradients, if several have it; or None."""
+    every = [np.abs(wide(g)).ravel() for g in gradients if g is not None]
+    every = np.concatenate(every) if every else np.zeros(1)
+    top = every.max()
+    return top if np.sum(every > (1 - EXACT) * top) > 2 else None
+
+
+def without_bounded(case):
+    """Return the case with zeros in place of what a bound holds, also of weights; or None."""
+    records, bounds = [case.new, case.old], [bound_of(case.old.steps[case.t].gradients)]
+    if not case.old.about["changed"] or not bounds[0]:
+        return None
+    free = []
+    for steps in zip(*(one.steps for one in records)):
+        both = zip(*(one.gradients for one in steps))
+        free.append([inside(pair, bounds[0]) for pair in both])
+    for n, one in enumerate(records):
+        steps = [masked(*both) for both in zip(one.steps, free)]
+        records[n] = one._replace(steps=steps, about=dict(one.about, changed=False))
+    return case._replace(new=records[0], old=records[1], loss_with=None)
+
+
+def inside(gradients, bound):
+    """Return where no gradient of a weight is at a bound; or 1, where these tell nothing."""
+    if any(g is None for g in gradients) or len({*map(np.shape, gradients)}) > 1:
+        return 1
+    return np.all([np.abs(wide(g)) < (1 - EXACT) * bound for g in gradients], 0)
+
+
+def masked(step, free):
+    """Return a step with zeros for some elements of its gradients and weights."""
+    gradients = [None if g is None else g * one for g, one in zip(step.gradients, free)]
+    before = [w * one for w, one in zip(step.before, free)]
+    return step._replace(gradients=gradients, before=before)
+
+
 def bounded_elements(case):
     """Only elements differ that one side holds at a bound."""
     for label, side, other in (("new", case.new, case.old), ("old", case.old, case.new)):

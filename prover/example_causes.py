@@ -24,10 +24,9 @@ def losses_probed(case, begin):
 
 def losses_of_equal_examples(case):
     """Return the new and the old losses of batches of equal examples; or None."""
-    found = losses_probed(case, "all ")
-    if not found or len(found) < 2 or case.old.about["through_gradient"]:
-        return None
-    return tuple(map(np.array, zip(*found.values())))
+    found = losses_probed(case, "all ") or {}
+    known = [both for both in found.values() if np.all(np.isfinite(both))]  # a mask may leave none
+    return tuple(map(np.array, zip(*known))) if len(known) > 1 else None
 
 
 def weights_alone(case):
@@ -136,7 +135,7 @@ def power_of_weights(case, probes):
 def one_or_all_examples(case):
     """A batch of equal examples tells the forward pass from what weighs examples."""
     probes = losses_of_equal_examples(case)
-    if probes is None:
+    if probes is None or case.old.about["through_gradient"]:
         return None
     factors = probed_factors(case, probes)
     sides = [[g for g in side.steps[0].gradients if g is not None] for side in (case.new, case.old)]
@@ -151,7 +150,7 @@ def one_or_all_examples(case):
     whole, limit = np.nanmax(case.apart["loss"][0]), case.tolerance["loss"][0, 0]
     if whole < 30 * limit or 0.01 * whole < min(apart) < 0.1 * whole:
         return None  # too near to rounding to tell one from the other
-    if min(apart) <= 0.01 * whole:
+    if min(apart) <= max(3 * limit, 1e-4 * whole):
         evidence = "with one example in the place of each, the loss is the old one"
         return reason("sample-weights", evidence, said_as="weighed")
     # What is clipped does not tell a factor of the gradients from another forward pass.

@@ -43,7 +43,8 @@ class Step(
         early: Of each loss, the value before the first such operation if it is another, or None.
         gradients: For each trained weight an array, or None.
         applied: For each trained weight what reached the optimizer (clipped, say), or None.
-        terms: Of several losses, the gradients of each, one list after the other.
+        terms: Of several losses, or where the program changes gradients, those of each loss, one
+            list after the other.
         direct: Of a loss that is computed from a gradient, the gradients with that one held
             constant, for each loss as in `terms`.
         rows: For each trained weight the indices of its IndexedSlices, or None.
@@ -194,7 +195,7 @@ def load_record(path):
             part("early", len(losses)),
             part("gradients", trained),
             part("applied", trained),
-            part("terms", trained * len(losses) if len(losses) > 1 else 0),
+            part("terms", trained * len(losses) if len(losses) > 1 or about["changed"] else 0),
             part("direct", trained * len(losses) if about["through_gradient"] else 0),
             part("rows", trained),
             nudged(before, t),

@@ -280,6 +280,10 @@ def first_order(case):
         whole.append(wide(old))
     # Of a gradient in a loop, TensorFlow does not tell the part.
     share, rest = factor_between(gaps, parts) if any(map(np.any, parts)) else (1.0, 0.0)
+    if np.real(share) < 0 and rest < 1e-3:
+        evidence = "what is added to a gradient goes through the inner one"
+        what = "the loss and, once more, a part of it that is computed from a gradient"
+        return reason("sum-over-targets", evidence, what=what)
     scaled = factor_between(gaps, whole)[1] < min(0.3, 0.5 * rest)
     small = case.apart["gradient"][case.t].max() < 1e-2
     most = 0.05 if small or share < 0.02 else 0.95
@@ -290,6 +294,29 @@ def first_order(case):
         return reason("first-order", evidence, "certain")
     evidence = "the loss is the same, and what is missing goes through a gradient, as it seems"
     return reason("first-order", evidence, "possible")
+
+
+def clipped_first_order(case):
+    """As `first_order`, where all gradients are clipped together: they have a factor besides."""
+    step, new = case.old.steps[case.t], case.new.steps[case.t].gradients
+    known = zip(step.gradients, step.terms, step.direct, new)
+    rows = [one for one in known if not any(g is None for g in one)]
+    if not case.old.about["changed"] or len(step.losses) > 1 or not rows or not step.direct:
+        return None
+    old, whole, direct, new = zip(*rows)
+    if factor_between(old, whole)[1] > SAME_TERM:
+        return None  # clipped otherwise
+    whole, direct, new = (
+        np.concatenate([wide(g).ravel() for g in one]) for one in (whole, direct, new)
+    )
+    both = np.stack([whole, direct - whole], 1)
+    found = np.linalg.lstsq(both, new, None)[0]
+    share = np.real(found[1] / found[0])
+    alone = factor_between([new], [whole])[1]
+    if not 0 < share < 1.5 or norm_of(new - both @ found) > 0.05 * alone * norm_of(new):
+        return None
+    evidence = f"{share:.3g} of what goes through the inner gradient is missing, beside a clipping"
+    return reason("first-order", evidence)
 
 
 def by_hand_conjugate(case):
@@ -333,6 +360,8 @@ def partly_stopped(case):
     in_function = not any("tf.function" in one for one in case.new.about["notes"])
     if not bad or (in_function and stops[0] == stops[1]):
         return None
+    if case.old.about["changed"] and common == 1.0 and not good:
+        return None  # what is clipped hides which is longer
     evidence = f"stop_gradient or the like stands there {stops[0]} times, before {stops[1]}"
     if len(case.old.about["through_gradient"]) == len(case.old.steps[case.t].losses):
         return None
@@ -366,6 +395,7 @@ GRADIENT = (
     part_again,
     overridden_gradient,
     first_order,
+    clipped_first_order,
     partly_stopped,
     by_hand_conjugate,
 )

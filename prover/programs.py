@@ -161,7 +161,8 @@ class GraphProgram:
                 early[number], losses[name] = losses[name], later[name]
         if self.changed:
             gradients, applied = applied, [None] * len(applied)
-        return Computed(losses, gradients, applied, rows if len(rows) > 1 else [], direct, early)
+        terms = rows if len(rows) > 1 or self.changed else []
+        return Computed(losses, gradients, applied, terms, direct, early)
 
     def evaluate(self, feed):
         """Return losses, gradients of each, what optimizers get, and `direct`; change nothing."""

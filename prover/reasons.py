@@ -35,6 +35,10 @@ REASONS = {
         "A loss scale of {number} was not taken off.",
         "how-to/mixed-precision/",
     ),
+    "unscaled": (
+        "A loss scale of {number} was taken off that is not there, or taken off twice.",
+        "how-to/mixed-precision/",
+    ),
     "sample-weights": (
         "The weights of examples, {name}, are left out, or normalised otherwise.",
         "explanation/sum-over-targets/",

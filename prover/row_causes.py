@@ -30,6 +30,8 @@ def repeated_rows(case):
         factors = [single_rows(*one) or common for one in zip(new, old, used)]
         new = [None if one is None else one / factor for one, factor in zip(new, factors)]
         bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
+    stops = [side.about.get("stops", 0) for side in (case.new, case.old)]
+    alike = case.kind == "gradient" and stops[0] == stops[1]
     for k in bad:
         least = 1 if step.rows[k] is not None else 2
         if new[k] is None or old[k] is None or np.ndim(old[k]) < least:
@@ -43,7 +45,9 @@ def repeated_rows(case):
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
         if not any(
-            tells_of_uses(differ, *np.unique(rows, return_counts=True), old[k]) for rows in used[k]
+            tells_of_uses(differ, *np.unique(rows, return_counts=True), old[k])
+            or (alike and all_used_again(differ, *np.unique(rows, return_counts=True), old[k]))
+            for rows in used[k]
         ):
             return None
     if not bad:
@@ -73,6 +77,12 @@ def tells_of_uses(differ, rows, count, gradient):
     several, once = (set(some) & set(alive) for some in (rows[count > 1], rows[count == 1]))
     most = 2 * len(differ) > len(several)
     return bool(differ and differ <= several and most and once and set(alive) <= set(rows))
+
+
+def all_used_again(differ, rows, count, gradient):
+    """Return whether all rows that have a gradient are used more than once, and differ."""
+    alive = np.flatnonzero(np.any(wide(gradient).reshape(len(gradient), -1), 1))
+    return bool(set(alive) == set(rows) == differ and len(rows) > 2 and count.min() > 1)
 
 
 def single_rows(new, old, used):

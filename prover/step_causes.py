@@ -246,6 +246,7 @@ def rule_cause(names, was, best, unchanged):
     inside = best.rule.place == was.rule.place == "inside"
     if was.rule.name == "Adagrad" and inside and set(names) <= {"start", "epsilon", "place"}:
         names, was, best = ["start"], as_start(was), as_start(best)
+        words["start"] = "start of the accumulator, and epsilon inside the root, together"
     parts = []
     if names == ["place"] and best.rule.epsilon != was.rule.epsilon:
         names = ["place", "epsilon"]
@@ -298,6 +299,11 @@ def constant_rate(factors):
         return None
     if np.mean(factors) < 0:
         return reason("sign", said_factors(factors), place="Each step")
+    whole = max(np.mean(factors), 1 / np.mean(factors))
+    number = int(round(whole))
+    if number >= 32 and number & (number - 1) == 0 and abs(whole - number) < 2e-3 * number:
+        said_as = "loss-scale" if np.mean(factors) > 1 else "unscaled"
+        return reason("loss-scale", said_factors(factors), said_as=said_as, number=number)
     factor = f"{np.mean(factors):.6g}"
     return reason("learning-rate", said_factors(factors), of="", factor=factor)
 
