@@ -300,7 +300,7 @@ def constant_rate(factors):
     if np.mean(factors) < 0:
         return reason("sign", said_factors(factors), place="Each step")
     whole = max(np.mean(factors), 1 / np.mean(factors))
-    number = int(round(whole))
+    number = round(whole)
     if number >= 32 and number & (number - 1) == 0 and abs(whole - number) < 2e-3 * number:
         said_as = "loss-scale" if np.mean(factors) > 1 else "unscaled"
         return reason("loss-scale", said_factors(factors), said_as=said_as, number=number)
