@@ -111,14 +111,14 @@ def without_bounded(case):
     free = []
     for steps in zip(*(one.steps for one in records)):
         both = zip(*(one.gradients for one in steps))
-        free.append([inside(pair, bounds[0]) for pair in both])
+        free.append([free_places(pair, bounds[0]) for pair in both])
     for n, one in enumerate(records):
         steps = [masked(*both) for both in zip(one.steps, free)]
         records[n] = one._replace(steps=steps, about=dict(one.about, changed=False))
     return case._replace(new=records[0], old=records[1], loss_with=None)
 
 
-def inside(gradients, bound):
+def free_places(gradients, bound):
     """Return where no gradient of a weight is at a bound; or 1, where these tell nothing."""
     if any(g is None for g in gradients) or len({*map(np.shape, gradients)}) > 1:
         return 1
