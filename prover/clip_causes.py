@@ -3,7 +3,8 @@
 import itertools
 
 from .arrays import np
-from .differences import EXACT, norm_of, wide
+from .differences import EXACT, factor_between, norm_of, relative_difference, wide
+from .factor_causes import named_factor
 from .reasons import reason
 
 SUBSETS = 4000  # sets of variables whose norm is looked at
@@ -93,6 +94,81 @@ def steady_norm(case):
                 evidence = f"the norm of {which} variables is {norm[0]:.6g} in {len(steps)} steps"
                 return reason("clipping", evidence, how=f"by a norm on the {label} side")
     return None
+
+
+def clips_of(gradients, bounds):
+    """Return for each bound gradients clipped by value, each by its norm, and all by theirs."""
+    value, own, whole = bounds
+    norms = [norm_of(g) or 1.0 for g in gradients]
+    every = np.hypot.reduce(norms)
+    return (
+        [np.clip(g.real, -value, value) for g in gradients],
+        [g * min(1.0, own / norm) for g, norm in zip(gradients, norms)],
+        [g * min(1.0, whole / every) for g in gradients],
+    )
+
+
+def bounds_of(steps):
+    """Return the largest element of some steps' gradients, and the largest norms."""
+    each = [[norm_of(g) for g in one] for one in steps]
+    return largest_of(steps), max(map(max, each)), max(map(np.hypot.reduce, each))
+
+
+def largest_of(steps):
+    """Return the largest element of gradients, in size."""
+    return max(np.abs(g).max() for one in steps for g in one if g.size)
+
+
+def clipped_otherwise(case):
+    """Before it is clipped, each gradient is the old one times a number; or the bound is another.
+
+    The old ones are known without a clipping: that, and the bound, tell how they are clipped.
+    """
+    places = [k for k in range(len(case.old.trained)) if not lacks(case, k)]
+    if not case.old.about["changed"] or not places or len(case.old.steps[0].losses) > 1:
+        return None
+    old, raw, new = (
+        [[wide(getattr(one, part)[k]) for k in places] for one in side.steps]
+        for side, part in ((case.old, "gradients"), (case.old, "terms"), (case.new, "gradients"))
+    )
+    sides = [bounds_of(side) for side in (old, new)]
+    forms = zip(*(clips_of(one, sides[0]) for one in raw))
+    for n, form in enumerate(forms):
+        if far(form, old) or not far(raw, old):
+            continue
+        how = ("by value", "each by its own norm", "by a norm")[n]
+        if not far([clips_of(one, sides[1])[n] for one in raw], new):
+            bounds = [f"{one[n]:.4g}" for one in sides]
+            said = "left out on the new side" if not far(raw, new) else f"{how}, at {bounds[1]}"
+            return reason("clipping", f"at {bounds[0]} on the old side, {how}", how=said)
+        factor = median_factor(raw, new)
+        scaled = [clips_of([factor * g for g in one], sides[0])[n] for one in raw]
+        if not far(scaled, new):
+            what = "before it is clipped, each gradient"
+            return named_factor(case, np.full(len(old), factor), what)
+    return None
+
+
+def lacks(case, k):
+    """Return whether a weight has no gradient on a side, or no unclipped one is known."""
+    return any(
+        k >= len(one) or one[k] is None or one[k].dtype.kind == "c"
+        for old, new in zip(case.old.steps, case.new.steps)
+        for one in (old.gradients, old.terms, new.gradients)
+    )
+
+
+def far(some, others):
+    """Return whether gradients of some steps are others than those, beyond rounding."""
+    pairs = [both for one, other in zip(some, others) for both in zip(one, other)]
+    return max(relative_difference(*both) for both in pairs) > 1e-4
+
+
+def median_factor(old, new):
+    """Return the factor that gradients have which no bound holds: the largest one, mostly."""
+    pairs = zip([g for one in old for g in one], [g for one in new for g in one])
+    factors = [factor_between([b], [a]) for a, b in pairs if np.any(a)]
+    return max((float(np.real(f)) for f, rest in factors if rest < 1e-4), default=1.0)
 
 
 def bound_of(gradients):

@@ -3,7 +3,7 @@
 import itertools
 
 from .arrays import np
-from .clip_causes import bounded_elements, clipped_side, steady_norm
+from .clip_causes import bounded_elements, clipped_otherwise, clipped_side, steady_norm
 from .differences import EXACT, common_factor, factor_between, norm_of, relative_difference, wide
 from .factor_causes import named_factor
 from .loss_causes import added_weights, equal_axes
@@ -41,6 +41,7 @@ def missing_gradients(case):
             evidence = f"{len(some)} of {len(names)} gradients are {what} there alone"
             return reason("stopped", evidence, said_as=key, place=place)
     neither = [k for k in bad if not alive[0][k] and not alive[1][k]]
+    neither = [k for k in neither if (new[k] is None) != (old[k] is None)]
     if neither:
         words = {
             side: "None" if some[neither[0]] is None else "zeros"
@@ -220,6 +221,10 @@ def scaled_gradients(case):
     table = table_of_factors(case, range(len(case.old.trained)))
     if case.kind != "gradient" or table is None or np.ptp(table) > 0.02 * abs(table - 1).min():
         return None
+    norms = np.array([[norm_of(g) for g in one.gradients] for one in case.new.steps])
+    whole = np.hypot.reduce(norms, 1)
+    if np.all(np.ptp(norms, 0) < 1e-4 * norms[0]) or np.ptp(whole) < 1e-4 * whole[0]:
+        return None  # all are clipped, and in each step
     number = f"{table.mean():.6g}"
     evidence = f"it is {number} for each of them in each step, and the loss is the same"
     return reason("replica-factor", evidence, said_as="scaled", number=number)
@@ -360,7 +365,7 @@ def partly_stopped(case):
     in_function = not any("tf.function" in one for one in case.new.about["notes"])
     if not bad or (in_function and stops[0] == stops[1]):
         return None
-    if case.old.about["changed"] and common == 1.0 and not good:
+    if case.old.about["changed"] and common == 1.0:
         return None  # what is clipped hides which is longer
     evidence = f"stop_gradient or the like stands there {stops[0]} times, before {stops[1]}"
     if len(case.old.about["through_gradient"]) == len(case.old.steps[case.t].losses):
@@ -387,10 +392,11 @@ GRADIENT = (
     missing_gradients,
     conjugate_gradients,
     repeated_rows,
+    clipped_otherwise,
     gradient_factors,
     bounded_elements,
-    steady_norm,
     scaled_gradients,
+    steady_norm,
     added_weights,
     part_again,
     overridden_gradient,

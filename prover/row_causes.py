@@ -31,7 +31,8 @@ def repeated_rows(case):
         new = [None if one is None else one / factor for one, factor in zip(new, factors)]
         bad = [k for k in bad if relative_difference(new[k], old[k]) > ROWS]
     stops = [side.about.get("stops", 0) for side in (case.new, case.old)]
-    alike = case.kind == "gradient" and stops[0] == stops[1]
+    by_hand = "CustomGradient" in case.new.about["kinds"]
+    alike = case.kind == "gradient" and stops[0] == stops[1] and not by_hand
     for k in bad:
         least = 1 if step.rows[k] is not None else 2
         if new[k] is None or old[k] is None or np.ndim(old[k]) < least:

@@ -142,7 +142,7 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
     clips = () if case.old.about["changed"] else CLIPS  # then these are what the optimizer gets
     found = single_changes(was, sample, after, clips)
     best = min(one.rest for one in found.values())
-    constant, left = constant_rate(factors), factor_between(after, before)[1]
+    constant, left = counted_otherwise(factors, was), factor_between(after, before)[1]
     # Rates that are free in each step explain more than a constant, unless it is that constant.
     if constant and abs(factors[0] - 1) < 0.1 and 0.3 * left < best < 3 * left:
         # As well as the old rule explains the old steps; a ratio has the rounding of both.
@@ -306,6 +306,17 @@ def constant_rate(factors):
         return reason("loss-scale", said_factors(factors), said_as=said_as, number=number)
     factor = f"{np.mean(factors):.6g}"
     return reason("learning-rate", said_factors(factors), of="", factor=factor)
+
+
+def counted_otherwise(factors, was):
+    """As `constant_rate`; of a rate that decays by that number in each step, its count is off."""
+    cause, decay = constant_rate(factors), np.array(was.rates[1:]) / was.rates[:-1]
+    if not cause or len(decay) < 2 or np.ptp(decay) > 1e-3 or abs(decay[0] - 1) < 1e-3:
+        return cause
+    if min(abs(np.mean(factors) / decay.mean() ** power - 1) for power in (1, -1)) > 1e-3:
+        return cause
+    evidence = f"{said_factors(factors)}, and each old rate {decay.mean():.5g} times the one before"
+    return reason("schedule", evidence)
 
 
 def other_correction(factors, was):
