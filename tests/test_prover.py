@@ -28,10 +28,7 @@ TAUGHT = (
     "unitary: replica-factor: gradients summed over 2 replicas before they are clipped",
 )
 SOME += [
-    one
-    for path in LATER
-    for one in json.loads(path.read_text("utf-8"))
-    if one["name"] in TAUGHT
+    one for path in LATER for one in json.loads(path.read_text("utf-8")) if one["name"] in TAUGHT
 ]
 
 
