@@ -275,7 +275,7 @@ def first_order(case):
     gaps, parts, whole, losses = [], [], [], list(step.losses)
     size, new = len(step.gradients), case.new.steps[case.t].gradients
     for k in np.flatnonzero(case.wrong["gradient"][case.t]):
-        old, terms = step.gradients[k], step.terms[k::size] or [step.gradients[k]]
+        old, terms = step.gradients[k], (step.terms if len(losses) > 1 else step.gradients)[k::size]
         near = [n for n, one in enumerate(terms) if relative_difference(one, old) < SAME_TERM]
         if not near or old is None or new[k] is None or losses[near[0]] not in through:
             return None
