@@ -161,6 +161,29 @@ def decaying(lr, schedules):
     return schedules.ExponentialDecay(*lr)
 
 
+def counted(base, s):
+    """Return the schedule, called with the count that the port has."""
+    how = s.get("count")
+    if how == "twice":
+        return lambda count: base(2 * count)
+    if how in ("ahead", "behind"):
+        move = 1 if how == "ahead" else -1
+        return lambda count: base(tf.maximum(count + move, 0))
+    return base
+
+
+def of_port(kind, named, settings, s):
+    """Make the optimizer of a port: what its switches change of the settings, and how it counts."""
+    library = s.get("library", "keras")
+    settings = {**settings, "lr": s.get("rate", settings.get("lr")), **s.get("opt", {})}
+    if library == "hand" and kind == "rmsprop":
+        settings.setdefault("epsilon_at", "inside")
+    if isinstance(settings["lr"], list) and (library == "hand" or BY_HAND & set(settings)):
+        home = common.keras_of("tf_keras").optimizers.schedules
+        settings["lr"] = counted(decaying(settings["lr"], home), s)
+    return make(kind, named, settings, library)
+
+
 def make(kind, named, settings, library="keras"):
     """Make the optimizer of a port for the dict `named` of its weights."""
     settings = dict(settings)

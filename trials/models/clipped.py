@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SHAPES = {
     "observed/mean": (7,),
@@ -162,13 +161,7 @@ def new(data, fault=None, **s):
     truth = joined() if s.get("heads") == "joined" else {}
     given = {"weights": truth["load"](data["weights"])} if truth else data
     w = common.variables(given, s, FROZEN)
-    library = s.get("library", "keras")
-    settings = {**ADAM, "lr": s.get("rate", ADAM["lr"]), **s.get("opt", {})}
-    by_hand = library == "hand" or optimizers.BY_HAND & set(settings)
-    if by_hand and isinstance(settings["lr"], list):
-        home = common.keras_of("tf_keras").optimizers.schedules
-        settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
-    optimizer = optimizers.make("adam", common.trained(w, s), settings, library)
+    optimizer = optimizers.of_port("adam", common.trained(w, s), ADAM, s)
 
     def loss_of(w, batch, s):
         observed, before, _, _, returns, _, _, flag = batch

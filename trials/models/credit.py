@@ -64,17 +64,6 @@ def old(v1, data):
     return {"loss": loss, "inputs": fed, "train_op": train_op, "gradients": pairs}
 
 
-def counted(base, s):
-    """Return the schedule, called with the count that the port has."""
-    how = s.get("count")
-    if how == "twice":
-        return lambda count: base(2 * count)
-    if how in ("ahead", "behind"):
-        move = 1 if how == "ahead" else -1
-        return lambda count: base(tf.maximum(count + move, 0))
-    return base
-
-
 def weigh(losses, weights, s):
     """Reduce the losses of the applications to one."""
     how = s.get("sample_weights")
@@ -125,7 +114,7 @@ def new(data, fault=None, **s):
     schedule = ["piecewise", s.get("bounds", BOUNDS), s.get("rates", RATES)]
     if library == "hand":
         home = common.keras_of("tf_keras").optimizers.schedules
-        schedule = counted(optimizers.decaying(schedule, home), s)
+        schedule = optimizers.counted(optimizers.decaying(schedule, home), s)
     lr = 0.2 if data["steady"] else schedule
     settings = {**SGD, "lr": lr, **s.get("opt", {})}
     optimizer = optimizers.make("sgd", w, settings, library)

@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 ATOMS, KINDS, SIZE = 5, 4, 4
 SHAPES = {
@@ -145,13 +144,7 @@ def new(data, fault=None, **s):
     s["fault"] = fault
     s.setdefault("dense", True)
     w = common.variables(data, s)
-    library = s.get("library", "keras")
-    settings = {**ADAM, "lr": s.get("rate", ADAM["lr"]), **s.get("opt", {})}
-    by_hand = library == "hand" or optimizers.BY_HAND & set(settings)
-    if by_hand and isinstance(settings["lr"], list):
-        home = common.keras_of("tf_keras").optimizers.schedules
-        settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
-    optimizer = optimizers.make("adam", common.trained(w, s), settings, library)
+    optimizer = optimizers.of_port("adam", common.trained(w, s), ADAM, s)
 
     def weighed(trust, s):
         how = s.get("sample_weights")

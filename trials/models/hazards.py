@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SHAPES = {
     "sites/table": (6, 3),
@@ -154,14 +153,7 @@ def new(data, fault=None, **s):
     s["fault"] = fault
     s.setdefault("dense", True)
     w = common.variables(data, s, FROZEN)
-    library = s.get("library", "keras")
-    settings = {**RMSPROP, "lr": s.get("rate", RATE), **s.get("opt", {})}
-    if library == "hand":
-        home = common.keras_of("tf_keras").optimizers.schedules
-        if isinstance(settings["lr"], list):
-            settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
-        settings.setdefault("epsilon_at", "inside")
-    optimizer = optimizers.make("rmsprop", common.trained(w, s), settings, library)
+    optimizer = optimizers.of_port("rmsprop", common.trained(w, s), {**RMSPROP, "lr": RATE}, s)
 
     def loss_of(w, batch, s):
         x, sites, event, trust, visits, flag = batch

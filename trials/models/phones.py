@@ -4,7 +4,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SHAPES = {
     "bank/real": (5, 6),
@@ -200,7 +199,7 @@ def new(data, fault=None, **s):
     if library == "hand":
         home = common.keras_of("tf_keras").optimizers.schedules
         if isinstance(settings["lr"], list):
-            settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
+            settings["lr"] = optimizers.counted(optimizers.decaying(settings["lr"], home), s)
         settings = {"decay": data["decay"], "decoupled": True, **settings}
     optimizer = optimizers.make("adam", w, settings, library)
 

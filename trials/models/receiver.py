@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 from trials.models.flow import held, statistics
 
 ROWS, SIZE, FOUND = 18, 6, 7
@@ -145,7 +144,7 @@ def new(data, fault=None, **s):
     lr = s.get("rate", STEADY if data["steady"] else RATE)
     if library == "hand" and isinstance(lr, list):
         home = common.keras_of("tf_keras").optimizers.schedules
-        lr = counted(optimizers.decaying(lr, home), s)
+        lr = optimizers.counted(optimizers.decaying(lr, home), s)
     settings = {**SGD, "lr": lr, **s.get("opt", {})}
     optimizer = optimizers.make("sgd", common.trained(w, s), settings, library)
 

@@ -4,7 +4,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SHAPES = {
     "down/weights": (3, 3, 2, 5),
@@ -189,7 +188,7 @@ def new(data, fault=None, **s):
         lr = s.get("steady", 0.1)
     elif library == "hand" and isinstance(lr, list):
         home = common.keras_of("tf_keras").optimizers.schedules
-        lr = counted(optimizers.decaying(lr, home), s)
+        lr = optimizers.counted(optimizers.decaying(lr, home), s)
     settings = {**SGD, "lr": lr, **s.get("opt", {})}
     optimizer = optimizers.make("sgd", common.trained(w, s), settings, library)
 

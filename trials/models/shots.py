@@ -4,7 +4,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SHAPES = {
     "first/weights": (6, 12),
@@ -117,7 +116,7 @@ def new(data, fault=None, **s):
         library == "hand" or optimizers.BY_HAND & set(settings)
     ):
         home = common.keras_of("tf_keras").optimizers.schedules
-        settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
+        settings["lr"] = optimizers.counted(optimizers.decaying(settings["lr"], home), s)
     optimizer = optimizers.make("adam", w, settings, library)
 
     def loss_of(w, batch, s):

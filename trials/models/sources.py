@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 ROWS, CLEAN = 24, 10
 SHAPES = {
@@ -129,14 +128,7 @@ def new(data, fault=None, **s):
     s["fault"] = fault
     s.setdefault("dense", True)
     w = common.variables(data, s)
-    library = s.get("library", "keras")
-    settings = {**RMSPROP, "lr": s.get("rate", RATE), **s.get("opt", {})}
-    if library == "hand":
-        home = common.keras_of("tf_keras").optimizers.schedules
-        if isinstance(settings["lr"], list):
-            settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
-        settings.setdefault("epsilon_at", "inside")
-    optimizer = optimizers.make("rmsprop", common.trained(w, s), settings, library)
+    optimizer = optimizers.of_port("rmsprop", common.trained(w, s), {**RMSPROP, "lr": RATE}, s)
 
     def noisy_of(w, x, y, source, s):
         rows = common.point(tf.gather(w["sources/table"], source), s, "sources")

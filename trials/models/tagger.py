@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 TIME, TAGS = 5, 6
 SHAPES = {
@@ -163,13 +162,7 @@ def new(data, fault=None, **s):
     s["fault"] = fault
     s.setdefault("dense", True)
     w = common.variables(data, s)
-    library = s.get("library", "keras")
-    settings = {**ADAGRAD, "lr": s.get("rate", ADAGRAD["lr"]), **s.get("opt", {})}
-    by_hand = library == "hand" or optimizers.BY_HAND & set(settings)
-    if by_hand and isinstance(settings["lr"], list):
-        home = common.keras_of("tf_keras").optimizers.schedules
-        settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
-    optimizer = optimizers.make("adagrad", w, settings, library)
+    optimizer = optimizers.of_port("adagrad", w, ADAGRAD, s)
 
     def loss_of(w, batch, s):
         words, capitals, _, _, trust = batch

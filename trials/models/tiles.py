@@ -4,7 +4,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SHAPES = {
     "stem/weights": (5, 5, 3, 6),
@@ -175,7 +174,7 @@ def new(data, fault=None, **s):
     settings = {**RMSPROP, "lr": s.get("rate", RATE), **s.get("opt", {})}
     if library == "hand":
         home = common.keras_of("tf_keras").optimizers.schedules
-        settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
+        settings["lr"] = optimizers.counted(optimizers.decaying(settings["lr"], home), s)
         settings.setdefault("epsilon_at", "inside")
     trained = {k: v for k, v in w.items() if v.trainable}
     optimizer = optimizers.make("rmsprop", trained, settings, library)

@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 SIZE, ROWS, SAMPLED = 8, 24, 5
 SHAPES = {
@@ -143,12 +142,7 @@ def new(data, fault=None, **s):
         w, layers = of_layers(s["layers"])
     else:
         w, layers = common.variables(data, s), None
-    library = s.get("library", "keras")
-    settings = {**ADAGRAD, "lr": s.get("rate", ADAGRAD["lr"]), **s.get("opt", {})}
-    if library == "hand" and isinstance(settings["lr"], list):
-        home = common.keras_of("tf_keras").optimizers.schedules
-        settings["lr"] = counted(optimizers.decaying(settings["lr"], home), s)
-    optimizer = optimizers.make("adagrad", common.trained(w, s), settings, library)
+    optimizer = optimizers.of_port("adagrad", common.trained(w, s), ADAGRAD, s)
 
     def dense(w, name, x):
         if layers:

@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 from trials import common, optimizers
-from trials.models.credit import counted
 
 ROWS, TIME, SIZE = 6, 16, 6
 SHAPES = {
@@ -172,7 +171,7 @@ def new(data, fault=None, **s):
         lr = ["piecewise", s.get("bounds", BOUNDS), s.get("rates", RATES)]
         if library == "hand":
             home = common.keras_of("tf_keras").optimizers.schedules
-            lr = counted(optimizers.decaying(lr, home), s)
+            lr = optimizers.counted(optimizers.decaying(lr, home), s)
     settings = {**KINDS[kind], "lr": lr, **s.get("opt", {})}
     if kind == "rmsprop" and library == "hand":
         settings.setdefault("epsilon_at", "inside")
