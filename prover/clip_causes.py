@@ -6,6 +6,7 @@ from .arrays import np
 from .differences import EXACT, factor_between, norm_of, relative_difference, wide
 from .factor_causes import named_factor
 from .reasons import reason
+from .rules import PLAIN, clipped
 
 SUBSETS = 4000  # sets of variables whose norm is looked at
 
@@ -96,29 +97,6 @@ def steady_norm(case):
     return None
 
 
-def clips_of(gradients, bounds):
-    """Return for each bound gradients clipped by value, each by its norm, and all by theirs."""
-    value, own, whole = bounds
-    norms = [norm_of(g) or 1.0 for g in gradients]
-    every = np.hypot.reduce(norms)
-    return (
-        [np.clip(g.real, -value, value) for g in gradients],
-        [g * min(1.0, own / norm) for g, norm in zip(gradients, norms)],
-        [g * min(1.0, whole / every) for g in gradients],
-    )
-
-
-def bounds_of(steps):
-    """Return the largest element of some steps' gradients, and the largest norms."""
-    each = [[norm_of(g) for g in one] for one in steps]
-    return largest_of(steps), max(map(max, each)), max(map(np.hypot.reduce, each))
-
-
-def largest_of(steps):
-    """Return the largest element of gradients, in size."""
-    return max(np.abs(g).max() for one in steps for g in one if g.size)
-
-
 def clipped_otherwise(case):
     """Before it is clipped, each gradient is the old one times a number; or the bound is another.
 
@@ -128,22 +106,19 @@ def clipped_otherwise(case):
     if not case.old.about["changed"] or not places or len(case.old.steps[0].losses) > 1:
         return None
     old, raw, new = (
-        [[wide(getattr(one, part)[k]) for k in places] for one in side.steps]
+        [[wide(getattr(one, part)[k]).ravel() for k in places] for one in side.steps]
         for side, part in ((case.old, "gradients"), (case.old, "terms"), (case.new, "gradients"))
     )
-    sides = [bounds_of(side) for side in (old, new)]
-    forms = zip(*(clips_of(one, sides[0]) for one in raw))
-    for n, form in enumerate(forms):
-        if far(form, old) or not far(raw, old):
+    measures = {"value": largest_element, "norm of each": largest_norm, "global norm": whole_norm}
+    for clip, largest in measures.items():
+        was, now = (max(map(largest, side)) for side in (old, new))
+        if not far(raw, old) or far(clipped_to(raw, clip, was), old):
             continue
-        how = ("by value", "each by its own norm", "by a norm")[n]
-        if not far([clips_of(one, sides[1])[n] for one in raw], new):
-            bounds = [f"{one[n]:.4g}" for one in sides]
-            said = "left out on the new side" if not far(raw, new) else f"{how}, at {bounds[1]}"
-            return reason("clipping", f"at {bounds[0]} on the old side, {how}", how=said)
-        factor = median_factor(raw, new)
-        scaled = [clips_of([factor * g for g in one], sides[0])[n] for one in raw]
-        if not far(scaled, new):
+        if not far(clipped_to(raw, clip, now), new):
+            how = f"by {clip}, at {now:.4g}" if far(raw, new) else "left out on the new side"
+            return reason("clipping", f"at {was:.4g} on the old side, by {clip}", how=how)
+        factor = largest_factor(raw, new)
+        if not far(clipped_to(raw, clip, was, factor), new):
             what = "before it is clipped, each gradient"
             return named_factor(case, np.full(len(old), factor), what)
     return None
@@ -152,10 +127,36 @@ def clipped_otherwise(case):
 def lacks(case, k):
     """Return whether a weight has no gradient on a side, or no unclipped one is known."""
     return any(
-        k >= len(one) or one[k] is None or one[k].dtype.kind == "c"
+        k >= len(one) or one[k] is None or one[k].dtype.kind == "c" or not one[k].size
         for old, new in zip(case.old.steps, case.new.steps)
         for one in (old.gradients, old.terms, new.gradients)
     )
+
+
+def clipped_to(steps, clip, bound, factor=1.0):
+    """Return the gradients of some steps times a factor, clipped in one of the ways of `rules`."""
+    rule, found = PLAIN._replace(clip=clip, bound=bound), []
+    for gradients in steps:
+        norms = {k: factor * norm_of(g) for k, g in enumerate(gradients)}
+        both = enumerate(gradients)
+        with np.errstate(all="ignore"):  # a norm may be 0
+            found.append([clipped(rule, factor * g, norms, np.full(len(g), k)) for k, g in both])
+    return found
+
+
+def largest_element(gradients):
+    """Return the largest element of gradients, in size."""
+    return max(np.abs(g).max() for g in gradients)
+
+
+def largest_norm(gradients):
+    """Return the largest norm of gradients."""
+    return max(map(norm_of, gradients))
+
+
+def whole_norm(gradients):
+    """Return the norm of all gradients together."""
+    return np.hypot.reduce(list(map(norm_of, gradients)))
 
 
 def far(some, others):
@@ -164,8 +165,8 @@ def far(some, others):
     return max(relative_difference(*both) for both in pairs) > 1e-4
 
 
-def median_factor(old, new):
-    """Return the factor that gradients have which no bound holds: the largest one, mostly."""
+def largest_factor(old, new):
+    """Return the largest factor between gradients: that of those which no bound holds, mostly."""
     pairs = zip([g for one in old for g in one], [g for one in new for g in one])
     factors = [factor_between([b], [a]) for a, b in pairs if np.any(a)]
     return max((float(np.real(f)) for f, rest in factors if rest < 1e-4), default=1.0)
