@@ -8,6 +8,7 @@ from .factor_causes import named_factor
 from .reasons import reason
 from .rules import PLAIN, clipped
 
+SAME = 1e-4  # of gradients that are clipped alike, and what is left of rounding
 SUBSETS = 4000  # sets of variables whose norm is looked at
 
 
@@ -110,17 +111,24 @@ def clipped_otherwise(case):
         for side, part in ((case.old, "gradients"), (case.old, "terms"), (case.new, "gradients"))
     )
     measures = {"value": largest_element, "norm of each": largest_norm, "global norm": whole_norm}
+    near = min(SAME, 0.05 * gap_of(old, new))
     for clip, largest in measures.items():
         was, now = (max(map(largest, side)) for side in (old, new))
-        if not far(raw, old) or far(clipped_to(raw, clip, was), old):
+        if gap_of(raw, old) < SAME or gap_of(clipped_to(raw, clip, was), old) > near:
             continue
-        if not far(clipped_to(raw, clip, now), new):
-            how = f"by {clip}, at {now:.4g}" if far(raw, new) else "left out on the new side"
+        if gap_of(clipped_to(raw, clip, now), new) < near:
+            how = (
+                f"by {clip}, at {now:.4g}"
+                if gap_of(raw, new) > near
+                else "left out on the new side"
+            )
             return reason("clipping", f"at {was:.4g} on the old side, by {clip}", how=how)
-        factor = largest_factor(raw, new)
-        if not far(clipped_to(raw, clip, was, factor), new):
+        factor = largest_factor(raw, new, was if clip == "value" else np.inf)
+        if gap_of(clipped_to(raw, clip, was, factor), new) < near:
             what = "before it is clipped, each gradient"
-            return named_factor(case, np.full(len(old), factor), what)
+            cause = named_factor(case, np.full(len(old), factor), what)
+            number, evidence = f"{factor:.6g}", f"{what} is {factor:.6g} times the old one"
+            return cause or reason("replica-factor", evidence, said_as="scaled", number=number)
     return None
 
 
@@ -159,17 +167,21 @@ def whole_norm(gradients):
     return np.hypot.reduce(list(map(norm_of, gradients)))
 
 
-def far(some, others):
-    """Return whether gradients of some steps are others than those, beyond rounding."""
+def gap_of(some, others):
+    """Return how far gradients of some steps are from those, at most."""
     pairs = [both for one, other in zip(some, others) for both in zip(one, other)]
-    return max(relative_difference(*both) for both in pairs) > 1e-4
+    return max(relative_difference(*both) for both in pairs)
 
 
-def largest_factor(old, new):
-    """Return the largest factor between gradients: that of those which no bound holds, mostly."""
-    pairs = zip([g for one in old for g in one], [g for one in new for g in one])
-    factors = [factor_between([b], [a]) for a, b in pairs if np.any(a)]
-    return max((float(np.real(f)) for f, rest in factors if rest < 1e-4), default=1.0)
+def largest_factor(old, new, bound):
+    """Return the largest factor between gradients, of elements that no bound holds."""
+    factors = []
+    for a, b in zip([g for one in old for g in one], [g for one in new for g in one]):
+        free = np.maximum(np.abs(a), np.abs(b)) < (1 - SAME) * bound
+        if np.any(a[free]):
+            factors.append(factor_between([b[free]], [a[free]]))
+    most = min(SAME, 0.05 * max([abs(factor - 1) for factor, _ in factors], default=0))
+    return max((float(np.real(factor)) for factor, rest in factors if rest < most), default=1.0)
 
 
 def bound_of(gradients):
@@ -206,7 +218,9 @@ def masked(step, free):
     """Return a step with zeros for some elements of its gradients and weights."""
     gradients = [None if g is None else g * one for g, one in zip(step.gradients, free)]
     before = [w * one for w, one in zip(step.before, free)]
-    return step._replace(gradients=gradients, before=before)
+    whole = zip(step.summands, itertools.cycle(free))
+    summands = [None if g is None else g * one for g, one in whole]
+    return step._replace(gradients=gradients, before=before, terms=[], summands=summands)
 
 
 def bounded_elements(case):

@@ -79,6 +79,7 @@ def weights_factor(case, ratios, what):
     """The factor goes with the mean or the sum of an input: weights of examples."""
     if len(ratios) != len(case.old.steps):
         return None
+    sizes = sizes_of_inputs(case)
     limit = min(1e-4, 0.05 * abs(ratios[0] - 1))  # where the mean is 1, it explains nothing
     for k, name in enumerate(case.old.about["inputs"]):
         first = case.old.steps[0].inputs[k]
@@ -94,7 +95,7 @@ def weights_factor(case, ratios, what):
         ):
             more = (1 / ratios - 1) * np.array(numbers)
             added = np.ptp(numbers) and np.ptp(more) < 0.05 * abs(more[0]) and abs(more[0]) < 1
-            if added and "count" in label:
+            if added and label in ("count that is not zero", "sum"):
                 number = f"{1 / ratios[0]:.6g}"
                 evidence = f"the {label}, of {name}, is {more[0]:.3g} more, it seems"
                 return reason("batch-factor", evidence, said_as="divisor", number=number)
@@ -106,6 +107,11 @@ def weights_factor(case, ratios, what):
                     number = f"{numbers[0]:.6g}"
                     evidence = f"{what} goes with {said}"
                     return reason("batch-factor", evidence, number=number, what=said)
+                by = round(max(rest[0], 1 / rest[0]))
+                if steady and "count" in label and by in sizes and set(np.unique(first)) == {0, 1}:
+                    said = f"{sizes[by]}, and the other one is the {label}, of {name}"
+                    evidence = f"{what} is one of these by the other"
+                    return reason("batch-factor", evidence, number=by, what=said)
                 if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < limit):
                     return reason(
                         "sample-weights",

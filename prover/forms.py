@@ -32,9 +32,11 @@ class Weight(namedtuple("Weight", "name shape dtype trainable")):
     """A variable of the old program: its name, shape, data type, and whether it is trained."""
 
 
-class Step(
-    namedtuple("Step", "inputs losses early gradients applied terms direct rows before after state")
-):
+STEP = "inputs losses early gradients applied terms direct summands worth rows before after state"
+STEP += " examples"
+
+
+class Step(namedtuple("Step", STEP, defaults=((),))):
     """One training step.
 
     Attributes:
@@ -47,10 +49,14 @@ class Step(
             list after the other.
         direct: Of a loss that is computed from a gradient, the gradients with that one held
             constant, for each loss as in `terms`.
+        summands: Of one loss that is a sum, the gradients of each summand, as in `terms`.
+        worth: What each summand adds to that loss.
         rows: For each trained weight the indices of its IndexedSlices, or None.
         before: Each trained weight before the step.
         after: Each trained weight after it.
         state: Each other variable after it: averages, counters.
+        examples: Of the first step, some elements of all gradients, by their places; what each
+            example adds to these; and to the loss.
     """
 
 
@@ -197,10 +203,13 @@ def load_record(path):
             part("applied", trained),
             part("terms", trained * len(losses) if len(losses) > 1 or about["changed"] else 0),
             part("direct", trained * len(losses) if about["through_gradient"] else 0),
+            part("summands", trained * len(about.get("summands", ()))),
+            part("worth", len(about.get("summands", ()))),
             part("rows", trained),
             nudged(before, t),
             part("after", trained),
             part("state", others),
+            part("examples", 3) if f"examples/{t}/0" in arrays else (),
         )
         steps.append(step)
         before = step.after

@@ -9,6 +9,7 @@ from .factor_causes import named_factor
 from .loss_causes import added_weights, equal_axes
 from .reasons import listed_names, reason
 from .row_causes import repeated_rows, sides_of
+from .summand_causes import other_summand
 
 SAME_TERM = 1e-4  # the gradient of a loss, and what was computed of it in another run
 
@@ -398,6 +399,7 @@ GRADIENT = (
     scaled_gradients,
     steady_norm,
     added_weights,
+    other_summand,
     part_again,
     overridden_gradient,
     first_order,

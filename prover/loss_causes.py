@@ -13,6 +13,7 @@ from .example_causes import (
 )
 from .factor_causes import named_factor
 from .reasons import listed_names, reason
+from .summand_causes import other_summand, weighed_examples
 
 TRIALS = 60  # weights and inputs that are tried otherwise
 
@@ -261,8 +262,10 @@ LOSS = (
     loss_factor,
     other_mode,
     other_places,
+    weighed_examples,
     cut_and_rounded,
     added_weights,
+    other_summand,
     factor_of_a_part,
     factor_beside_decay,
     factor_of_examples,

@@ -47,6 +47,8 @@ def run_pass(program, start, weights_before, batches, rounding=None):
                 ],
                 [dense(one)[0] for row in result.terms for one in row],
                 [dense(one)[0] for row in result.direct for one in row],
+                [dense(one)[0] for row in result.summands for one in row],
+                list(result.worth),
                 list(rows),
                 before,
                 after,

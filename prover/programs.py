@@ -4,6 +4,7 @@ from collections import namedtuple
 
 from .arrays import np
 from .forms import UNITS, NotComparable, Weight, as_stored, first_line
+from .summands import NUMBERS, Examples, ancestors, of_summands, summands_of
 
 KEPT = (
     "beta1_power",
@@ -17,14 +18,15 @@ STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Cei
 READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
 
 
-COMPUTED = "losses gradients applied terms direct early"
+COMPUTED = "losses gradients applied terms direct early summands worth"
 
 
-class Computed(namedtuple("Computed", COMPUTED, defaults=((), ()))):
+class Computed(namedtuple("Computed", COMPUTED, defaults=((), (), (), ()))):
     """What a step computed: losses, gradients, those given to the optimizer, those of each loss.
 
-    And, where a loss is computed from a gradient, those with that one held constant; and the losses
-    before the first train op that are others later.
+    And, where a loss is computed from a gradient, those with that one held constant; the losses
+    before the first train op that are others later; and the gradients of each summand of the loss,
+    and what it adds.
     """
 
 
@@ -74,17 +76,9 @@ class GraphProgram:
         if final:
             self.graph._unsafe_unfinalize()
         with self.graph.as_default():
-            each = [v1.gradients(one, trained) for one in self.losses.values()]
-            self.direct = [
-                v1.gradients(one, trained, stop_gradients=inner_gradients(one))
-                for one in self.losses.values()
-            ]
-        self.through_gradient = [n for n, one in self.losses.items() if inner_gradients(one)]
+            self.asked = self.gradients_of(v1, trained)
         if final:
             self.graph.finalize()
-        # What is asked for at each step: gradients of each loss, and what the optimizers get.
-        self.direct = self.direct if self.through_gradient else []
-        self.asked = [*each, *self.direct, given_to_optimizers(self.train_ops, trained)]
         self.changed = gradients is not None
         if self.changed:
             found = {one.name: gradient for gradient, one in gradients}
@@ -96,6 +90,23 @@ class GraphProgram:
         self.unit, self.rates = graph_precision(ops, losses, names)
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden, self.stops = overridden(ops), stops_of([op.node_def for op in ops])
+
+    def gradients_of(self, v1, trained):
+        """Add gradients, and return those asked for in each step; the optimizers' stand last."""
+        losses = list(self.losses.values())
+        self.through_gradient = [n for n, one in self.losses.items() if inner_gradients(one)]
+        self.direct = [
+            v1.gradients(one, trained, stop_gradients=inner_gradients(one))
+            for one in (losses if self.through_gradient else ())
+        ]
+        size = sum(one.shape.num_elements() or 0 for one in trained)
+        parts = summands_of(losses[0], trained, self.places) if len(losses) == 1 else {}
+        small = 0 < len(parts) * size < NUMBERS
+        self.of_examples = Examples(v1, losses[0], parts, trained) if small else None
+        self.summands = parts if small and len(parts) > 1 else {}
+        self.worth, parts = of_summands(v1, losses[0], self.summands, trained)
+        each = [v1.gradients(one, trained) for one in losses]
+        return [*each, *self.direct, *parts, given_to_optimizers(self.train_ops, trained)]
 
     def weights(self):
         """Return a `Weight` for each variable, trained ones first."""
@@ -144,12 +155,12 @@ class GraphProgram:
     def run(self, inputs):
         """Run one step, each train op after the losses before it; return a `Computed`."""
         feed = dict(zip(self.places, inputs))
-        losses, rows, applied, direct = self.evaluate(feed)
+        losses, rows, applied, direct, *parts = self.evaluate(feed)
         gradients = [next((g for g in column if g is not None), None) for column in zip(*rows)]
         terms, early = rows, [None] * len(losses)
         for number, op in enumerate(self.train_ops):
             if number:  # what the operations before it have changed counts
-                later, terms, given, _ = self.evaluate(feed)
+                later, terms, given, *_ = self.evaluate(feed)
             before = self.read()
             self.session.run(op, feed)
             for k, (old, new) in enumerate(zip(before, self.read()[: len(gradients)])):
@@ -162,19 +173,28 @@ class GraphProgram:
         if self.changed:
             gradients, applied = applied, [None] * len(applied)
         terms = rows if len(rows) > 1 or self.changed else []
-        return Computed(losses, gradients, applied, terms, direct, early)
+        return Computed(losses, gradients, applied, terms, direct, early, *parts)
+
+    def examples(self, inputs):
+        """Return what each example adds to the gradients, as `Step` has it; or nothing."""
+        feed = dict(zip(self.places, inputs))
+        sizes = [one.shape.num_elements() for one in self.variables]
+        return self.of_examples.table(self.session, feed, sizes) if self.of_examples else []
 
     def evaluate(self, feed):
-        """Return losses, gradients of each, what optimizers get, and `direct`; change nothing."""
+        """Return losses, gradients of each, what optimizers get, and the rest; change nothing."""
         kept = self.keep()
-        found = self.session.run([list(self.losses.values()), *map(present, self.asked)], feed)
+        asked = [[*self.losses.values(), *self.worth], *map(present, self.asked)]
+        found = self.session.run(asked, feed)
         if any(not np.array_equal(a, b) for a, b in zip(kept[1], self.keep()[1])):
             self.restore(kept)
         rows = []
         for values, places in zip(map(iter, found[1:]), self.asked):
             rows.append([None if one is None else next(values) for one in places])
         losses, count = dict(zip(self.losses, map(np.array, found[0]))), len(self.losses)
-        return losses, rows[:count], rows[-1], rows[count:-1]
+        parts = count + len(self.direct)
+        worth = list(map(np.array, found[0][count:]))
+        return losses, rows[:count], rows[-1], rows[count:parts], rows[parts:-1], worth
 
 
 def present(values):
@@ -192,17 +212,6 @@ def as_fed(place, value):
 def is_value(value):
     """Return whether a feed is a value, and not a tensor."""
     return not hasattr(value, "graph") and value is not None
-
-
-def ancestors(ops, control=True):
-    """Return the operations on which some depend, and these; `control` counts control inputs."""
-    seen, open_ops = set(), list(ops)
-    while open_ops:
-        op = open_ops.pop()
-        if op not in seen:
-            seen.add(op)
-            open_ops += [one.op for one in op.inputs] + list(op.control_inputs if control else ())
-    return seen
 
 
 def stops_of(nodes, functions=()):
@@ -329,8 +338,13 @@ class StepProgram:
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
         self.silent, self.changed, self.rates = False, False, 0.0
         self.overridden, self.through_gradient, self.stops = "", [], 0
+        self.summands = ()
         self.kept = self.slots()
         self.first = self.values(self.kept)
+
+    def examples(self, inputs):
+        """Return nothing: a function does not tell what its examples add."""
+        return []
 
     def adopt(self, variables):
         """Take charge of other variables that the step turned out to use: it must not keep them."""

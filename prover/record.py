@@ -69,6 +69,9 @@ def written(path, program, names, steps):
         start = program.read()
         batches = program.batches(steps)
         found, noise = run_passes(program, start, first_weights(start, trained), batches)
+        program.load(start)
+        program.fresh()
+        found[0] = found[0]._replace(examples=program.examples(batches[0]))
         probed = losses_of_probes(program, start, probes_of(batches[0]))
     except NotComparable:
         raise
@@ -152,4 +155,5 @@ def about_run(program, names, batches):
         "overridden": program.overridden,
         "through_gradient": program.through_gradient,
         "stops": program.stops,
+        "summands": list(program.summands),
     }

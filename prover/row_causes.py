@@ -1,5 +1,7 @@
 """Why some rows of a weight differ: those used more than once, and those not used."""
 
+import itertools
+
 from .arrays import np
 from .differences import EXACT, common_factor, factor_between, relative_difference, wide
 from .passes import moves
@@ -24,6 +26,7 @@ def repeated_rows(case):
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
     inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
+    inputs += [np.append(*both) for both in itertools.combinations(inputs, 2)]  # of one table
     used = [inputs if rows is None else [rows] for rows in step.rows]
     if case.kind == "gradient":
         common = common_factor(new, old)  # of what is clipped

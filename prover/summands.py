@@ -1,0 +1,123 @@
+"""The summands of which a loss is made: what each adds to it, and to the gradients.
+
+And what each example adds, which are summands of summands.
+"""
+
+from .arrays import np
+from .passes import dense
+
+WEIGHTS = "of weights alone"
+LINEAR = {"Identity", "Neg", "Mean", "Sum", "Reshape", "Squeeze", "ExpandDims", "Cast"}
+SUMS = {"Add", "AddV2", "AddN", "Sub"}
+PRODUCTS = {"Mul", "RealDiv", "DivNoNan"}
+EXAMPLES = 200  # whose gradients are recorded one by one, at most
+COLUMNS = 4  # elements of gradients for each of them, at most; at least 1.5
+MOST = 6  # more of them tell less than they cost
+NUMBERS = 2e6  # of the weights in all: a record holds as many for each summand and step
+
+
+def summands_of(loss, trained, places):
+    """Return by name the tensors that a loss adds up; those of many in one, or two.
+
+    Args:
+        loss: A scalar tensor of a graph.
+        trained: The variables that are trained.
+        places: What is fed.
+    """
+    weights = {one.op for one in trained}
+    fed = {one.op for one in places if hasattr(one, "op")}
+    found, open_tensors = {}, [loss]
+    while open_tensors:
+        tensor = open_tensors.pop()
+        op = tensor.op
+        behind = [one for one in op.inputs if ancestors([one.op], False) & weights]
+        if op.type in SUMS or (op.type in PRODUCTS and along_one(op, behind)):
+            open_tensors += behind
+        elif op.type in LINEAR and behind and behind[0].dtype.is_floating:
+            open_tensors.append(op.inputs[0])
+        else:
+            found[op.name if ancestors([op], False) & fed else f"{op.name}, {WEIGHTS}"] = [tensor]
+    for alone, name in ((True, WEIGHTS), (False, "the rest")):
+        some = [one for one in found if one.endswith(WEIGHTS) is alone]
+        if len(found) > MOST and some:
+            found[name] = [tensor for one in some for tensor in found.pop(one)]
+    return found
+
+
+def along_one(op, behind):
+    """Return whether a product, or a quotient, is linear in what is computed from weights."""
+    return len(behind) == 1 and (op.type == "Mul" or behind[0] is op.inputs[0])
+
+
+def ancestors(ops, control=True):
+    """Return the operations on which some depend, and these; `control` counts control inputs."""
+    seen, open_ops = set(), list(ops)
+    while open_ops:
+        op = open_ops.pop()
+        if op not in seen:
+            seen.add(op)
+            open_ops += [one.op for one in op.inputs] + list(op.control_inputs if control else ())
+    return seen
+
+
+def of_summands(v1, loss, found, trained):
+    """Return tensors: what each summand adds to a loss, and for each its gradients."""
+    every = [t for some in found.values() for t in some]
+    by = v1.gradients(loss, every, stop_gradients=every) if every else []
+    by = {t: one for t, one in zip(map(id, every), by)}
+    worth, gradients = [], []
+    for some in found.values():
+        shares = [by[id(t)] for t in some]
+        worth.append(v1.add_n([v1.reduce_sum(g * t) for g, t in zip(shares, some)]))
+        gradients.append(v1.gradients(some, trained, grad_ys=shares))
+    return worth, gradients
+
+
+class Examples:
+    """What each example, or each element of the losses of examples, adds to loss and gradients."""
+
+    def __init__(self, v1, loss, summands, trained):
+        """Add to the graph what is asked for one example after the other."""
+        data = [some for name, some in summands.items() if not name.endswith(WEIGHTS)]
+        some = [t for part in data for t in part if t.shape.ndims != 0]
+        by = v1.gradients(loss, some, stop_gradients=some) if some else []
+        by = [counted(v1, one) for one in by]
+        self.losses = [g * t for g, t in zip(by, some)]
+        self.shares = [v1.placeholder(t.dtype, t.shape) for t in some]
+        grad_ys = [g * share for g, share in zip(by, self.shares)]
+        found = v1.gradients(some, trained, grad_ys=grad_ys) if some else []
+        self.gradients = [one for one in found if one is not None]
+        self.places = [k for k, one in enumerate(found) if one is not None]
+
+    def table(self, session, feed, sizes):
+        """Return which elements of all gradients are kept, those of each example, and its losses.
+
+        Args:
+            session: The session.
+            feed: What is fed.
+            sizes: The number of elements of each weight.
+        """
+        first = np.cumsum([0, *sizes])
+        columns = [np.arange(first[k], first[k + 1]) for k in self.places]
+        columns = np.concatenate([*columns, []]).astype(int)
+        values = [np.array(one) for one in session.run(self.losses, feed)]
+        sizes = [one.size for one in values]
+        sizes = sizes if sum(sizes) <= EXAMPLES else [len(one) for one in values]
+        if not 1 < sum(sizes) <= min(EXAMPLES, len(columns) / 1.5):
+            return []
+        kept = np.random.RandomState(0).permutation(len(columns))[: COLUMNS * sum(sizes)]
+        rows, losses = [], []
+        for k, n in ((k, n) for k, size in enumerate(sizes) for n in range(size)):
+            shares = [np.zeros_like(one) for one in values]
+            shares[k].reshape(sizes[k], -1)[n] = 1
+            given = session.run(self.gradients, {**feed, **dict(zip(self.shares, shares))})
+            rows.append(np.concatenate([dense(one)[0].ravel() for one in given])[kept])
+            losses.append(np.sum(values[k] * shares[k]))
+        return [columns[kept], np.array(rows), np.array(losses)]
+
+
+def counted(v1, by):
+    """Return by what losses are multiplied, with another's in place of 0, which a mask makes."""
+    every = v1.reshape(by, [-1])
+    most = v1.gather(every, v1.argmax(v1.abs(every)))
+    return v1.where(v1.equal(by, 0), v1.ones_like(by) * most, by)
