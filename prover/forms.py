@@ -55,8 +55,8 @@ class Step(namedtuple("Step", STEP, defaults=((),))):
         before: Each trained weight before the step.
         after: Each trained weight after it.
         state: Each other variable after it: averages, counters.
-        examples: Of the first step, some elements of all gradients, by their places; what each
-            example adds to these; and to the loss.
+        examples: Of the first step, the places of some elements of all gradients; what each
+            example adds to these; what to the loss; and to which summand, or would, for -1.
     """
 
 
@@ -209,7 +209,7 @@ def load_record(path):
             nudged(before, t),
             part("after", trained),
             part("state", others),
-            part("examples", 3) if f"examples/{t}/0" in arrays else (),
+            part("examples", 4) if f"examples/{t}/0" in arrays else (),
         )
         steps.append(step)
         before = step.after

@@ -46,7 +46,7 @@ def weighed_examples(case):
     alike = all(np.shape(a) == np.shape(b) for a, b in zip(new.gradients, raw) if a is not None)
     if case.kind != "loss" or case.t or not len(old.examples) or not alike:
         return None
-    places, rows, losses = old.examples
+    places, rows, losses, groups = old.examples
 
     def flat(values):
         every = zip(case.old.trained, values)
@@ -64,8 +64,11 @@ def weighed_examples(case):
     for clipped in sorted({False, case.old.about["changed"]}):
         found, limit = shares_of(case, mine[alive], was[alive], table[:, counted], clipped)
         told = abs(wide(losses)[counted] @ found - more) < max(0.05, limit) * abs(more)
-        if limit < 1 and told and np.ptp(found) > 0.02 * np.abs(found).max():
-            some = counted[np.abs(found) > 0.02 * np.abs(found).max()]
+        apart = 0.02 * np.abs(found).max()
+        own = {n: found[groups[counted] == n] for n in groups[counted]}
+        own[-1] = np.append(own.get(-1, 0), 0)  # what counts for nothing, and does not now
+        if limit < 1 and told and any(np.ptp(one) > apart for one in own.values()):
+            some = counted[np.abs(found) > apart]
             evidence = f"{len(some)} of {len(rows)} count otherwise, which is all that differs"
             return reason("sample-weights", evidence, said_as="weighed")
     return None

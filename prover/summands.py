@@ -81,6 +81,7 @@ class Examples:
         data = [some for name, some in summands.items() if not name.endswith(WEIGHTS)]
         some = [t for part in data for t in part if t.shape.ndims != 0]
         by = v1.gradients(loss, some, stop_gradients=some) if some else []
+        self.hidden = [v1.equal(one, 0) for one in by]
         by = [counted(v1, one) for one in by]
         self.losses = [g * t for g, t in zip(by, some)]
         self.shares = [v1.placeholder(t.dtype, t.shape) for t in some]
@@ -90,7 +91,7 @@ class Examples:
         self.places = [k for k, one in enumerate(found) if one is not None]
 
     def table(self, session, feed, sizes):
-        """Return which elements of all gradients are kept, those of each example, and its losses.
+        """Return what `Step.examples` holds, or nothing.
 
         Args:
             session: The session.
@@ -100,20 +101,22 @@ class Examples:
         first = np.cumsum([0, *sizes])
         columns = [np.arange(first[k], first[k + 1]) for k in self.places]
         columns = np.concatenate([*columns, []]).astype(int)
-        values = [np.array(one) for one in session.run(self.losses, feed)]
+        values, hidden = session.run([self.losses, self.hidden], feed)
+        values = list(map(np.array, values))
         sizes = [one.size for one in values]
         sizes = sizes if sum(sizes) <= EXAMPLES else [len(one) for one in values]
         if not 1 < sum(sizes) <= min(EXAMPLES, len(columns) / 1.5):
             return []
         kept = np.random.RandomState(0).permutation(len(columns))[: COLUMNS * sum(sizes)]
-        rows, losses = [], []
+        rows, losses, groups = [], [], []
         for k, n in ((k, n) for k, size in enumerate(sizes) for n in range(size)):
             shares = [np.zeros_like(one) for one in values]
             shares[k].reshape(sizes[k], -1)[n] = 1
             given = session.run(self.gradients, {**feed, **dict(zip(self.shares, shares))})
             rows.append(np.concatenate([dense(one)[0].ravel() for one in given])[kept])
             losses.append(np.sum(values[k] * shares[k]))
-        return [columns[kept], np.array(rows), np.array(losses)]
+            groups.append(-1 if np.all(hidden[k][shares[k] > 0]) else k)
+        return [columns[kept], np.array(rows), np.array(losses), np.array(groups)]
 
 
 def counted(v1, by):
