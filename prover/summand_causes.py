@@ -27,14 +27,12 @@ def other_summand(case):
             how = f"the new loss has it {factors[0]:.4g} times"
             return reason("weight-decay", evidence, name="the weights", how=how)
         return named_factor(case, factors, f"{said}, which the loss adds up,")
-    if not steady:
-        return None
-    if factors[0] > 1:
+    if min(factors) > 1:
         more = f"the loss and {factors[0] - 1:.4g} times {said}"
         return reason("sum-over-targets", evidence, what=more)
-    if abs(factors[0]) < 1e-3:
+    if steady and abs(factors[0]) < 1e-3:
         return reason("stopped", evidence, place=f"before {said}, which the loss adds up")
-    if abs(factors[0] + 1) < 1e-3:
+    if steady and abs(factors[0] + 1) < 1e-3:
         return reason("sign", evidence, place=f"The gradient of {said}")
     return None
 
@@ -100,9 +98,11 @@ def factors_of_summands(case, names):
     for clipped, size in ways:
         fits = []
         for some in itertools.combinations(range(len(names)), size):
-            both = [fit_of(case, t, one, some, clipped) for t, one in zip(steps, tables)]
-            worst = np.max([rest for _, rest in both])
-            if worst < 1:  # and no NaN, as where they add nothing
+            # What is switched off in a step, times 0, tells nothing there.
+            on = [n for n, t in enumerate(steps) if all(case.old.steps[t].worth[k] for k in some)]
+            both = [fit_of(case, steps[n], tables[n], some, clipped) for n in on]
+            worst = max([rest for _, rest in both], default=1.0)
+            if worst < 1 and len(on) > 1:
                 fits.append((worst, some, np.array([1 + factor for factor, _ in both])))
         if fits:
             return min(fits, key=lambda fit: fit[0])[1:]

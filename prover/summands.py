@@ -17,7 +17,7 @@ NUMBERS = 2e6  # of the weights in all: a record holds as many for each summand 
 
 
 def summands_of(loss, trained, places):
-    """Return by name the tensors that a loss adds up; those of many in one, or two.
+    """Return by name the tensors that a loss adds up: of many, the sums that it begins with.
 
     Args:
         loss: A scalar tensor of a graph.
@@ -26,22 +26,27 @@ def summands_of(loss, trained, places):
     """
     weights = {one.op for one in trained}
     fed = {one.op for one in places if hasattr(one, "op")}
-    found, open_tensors = {}, [loss]
-    while open_tensors:
-        tensor = open_tensors.pop()
+
+    def within(tensor):
         op = tensor.op
         behind = [one for one in op.inputs if ancestors([one.op], False) & weights]
         if op.type in SUMS or (op.type in PRODUCTS and along_one(op, behind)):
-            open_tensors += behind
-        elif op.type in LINEAR and behind and behind[0].dtype.is_floating:
-            open_tensors.append(op.inputs[0])
+            return behind
+        linear = op.type in LINEAR and behind and behind[0].dtype.is_floating
+        return op.inputs[:1] if linear else []
+
+    open_tensors, closed = [loss], []
+    while open_tensors:
+        tensor = open_tensors.pop(0)
+        inner = within(tensor)
+        if inner and len(open_tensors) + len(closed) + len(inner) <= MOST:
+            open_tensors += inner
         else:
-            found[op.name if ancestors([op], False) & fed else f"{op.name}, {WEIGHTS}"] = [tensor]
-    for alone, name in ((True, WEIGHTS), (False, "the rest")):
-        some = [one for one in found if one.endswith(WEIGHTS) is alone]
-        if len(found) > MOST and some:
-            found[name] = [tensor for one in some for tensor in found.pop(one)]
-    return found
+            closed.append(tensor)
+    return {
+        t.op.name if ancestors([t.op], False) & fed else f"{t.op.name}, {WEIGHTS}": t
+        for t in closed
+    }
 
 
 def along_one(op, behind):
@@ -60,17 +65,12 @@ def ancestors(ops, control=True):
     return seen
 
 
-def of_summands(v1, loss, found, trained):
+def of_summands(v1, loss, summands, trained):
     """Return tensors: what each summand adds to a loss, and for each its gradients."""
-    every = [t for some in found.values() for t in some]
+    every = list(summands.values())
     by = v1.gradients(loss, every, stop_gradients=every) if every else []
-    by = {t: one for t, one in zip(map(id, every), by)}
-    worth, gradients = [], []
-    for some in found.values():
-        shares = [by[id(t)] for t in some]
-        worth.append(v1.add_n([v1.reduce_sum(g * t) for g, t in zip(shares, some)]))
-        gradients.append(v1.gradients(some, trained, grad_ys=shares))
-    return worth, gradients
+    worth = [v1.reduce_sum(g * t) for g, t in zip(by, every)]
+    return worth, [v1.gradients(t, trained, grad_ys=g) for g, t in zip(by, every)]
 
 
 class Examples:
@@ -78,8 +78,8 @@ class Examples:
 
     def __init__(self, v1, loss, summands, trained):
         """Add to the graph what is asked for one example after the other."""
-        data = [some for name, some in summands.items() if not name.endswith(WEIGHTS)]
-        some = [t for part in data for t in part if t.shape.ndims != 0]
+        data = [t for name, t in summands.items() if not name.endswith(WEIGHTS)]
+        some = [t for t in data if t.shape.ndims != 0]
         by = v1.gradients(loss, some, stop_gradients=some) if some else []
         self.hidden = [v1.equal(one, 0) for one in by]
         by = [counted(v1, one) for one in by]
