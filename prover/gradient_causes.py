@@ -399,11 +399,11 @@ GRADIENT = (
     scaled_gradients,
     steady_norm,
     added_weights,
-    other_summand,
-    part_again,
     overridden_gradient,
     first_order,
     clipped_first_order,
+    other_summand,
+    part_again,
     partly_stopped,
     by_hand_conjugate,
 )
