@@ -94,7 +94,8 @@ def weights_factor(case, ratios, what):
             ("mean of those not zero", [one[one != 0].mean() for one in values]),
         ):
             more = (1 / ratios - 1) * np.array(numbers)
-            added = np.ptp(numbers) and np.ptp(more) < 0.05 * abs(more[0]) and abs(more[0]) < 1
+            told = 0.2 * np.ptp(numbers) / np.mean(numbers)  # by how these change from step to step
+            added = np.ptp(more) < min(0.05, told) * abs(more[0]) and abs(more[0]) < 1
             if added and label in ("count that is not zero", "sum"):
                 number = f"{1 / ratios[0]:.6g}"
                 evidence = f"the {label}, of {name}, is {more[0]:.3g} more, it seems"

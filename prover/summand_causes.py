@@ -102,11 +102,24 @@ def factors_of_summands(case, names):
             on = [n for n, t in enumerate(steps) if all(case.old.steps[t].worth[k] for k in some)]
             both = [fit_of(case, steps[n], tables[n], some, clipped) for n in on]
             worst = max([rest for _, rest in both], default=1.0)
-            if worst < 1 and len(on) > 1:
-                fits.append((worst, some, np.array([1 + factor for factor, _ in both])))
+            factors = [factor for factor, _ in both]
+            # Where all is clipped together, less of one is more of the others: the loss tells.
+            told = not clipped or case.kind != "loss" or in_loss(case, steps[on[0]], some, factors)
+            if worst < 1 and len(on) > 1 and told:
+                fits.append((worst, some, 1 + np.array(factors)))
         if fits:
             return min(fits, key=lambda fit: fit[0])[1:]
     return None
+
+
+def in_loss(case, t, some, factors):
+    """Return whether some summands, that much more, make the loss of a step the new one."""
+    new, old = (
+        sum(np.sum(wide(one)) for one in side.steps[t].losses.values())
+        for side in (case.new, case.old)
+    )
+    more = factors[0] * sum(float(case.old.steps[t].worth[k]) for k in some)
+    return abs(more - (new - old)) < 0.05 * abs(new - old)
 
 
 def table_of_step(case, t, count):
