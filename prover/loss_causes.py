@@ -108,9 +108,6 @@ def undoings(case):
         for axes in equal_axes(one.shape):
             turn = apply(k, lambda value, axes=axes: np.swapaxes(value, *axes))
             add("transposed", one.name, turn)
-    for a, b in itertools.combinations(range(len(weights)), 2):
-        if weights[a].shape == weights[b].shape:
-            add("exchanged", f"{weights[a].name} and {weights[b].name}", exchange(a, b))
     complex_parts = "Complex" in case.old.about["kinds"]
     shapes = [None, *(one.shape for one in weights), None]
     for k, one in enumerate(weights):
@@ -118,6 +115,10 @@ def undoings(case):
             add("conjugate", one.name, apply(k, np.conj))
         part = complex_parts and one.shape in (shapes[k], shapes[k + 2])
         add("conjugate" if part else "sign", one.name, apply(k, np.negative))
+    # Exchanged parts are the conjugate turned by a right angle, which a loss may not see.
+    for a, b in itertools.combinations(range(len(weights)), 2):
+        if weights[a].shape == weights[b].shape:
+            add("exchanged", f"{weights[a].name} and {weights[b].name}", exchange(a, b))
     for k, one in enumerate(inputs):
         if one.dtype.kind == "c":
             add("conjugate", case.old.about["inputs"][k], apply(k, np.conj), 1)

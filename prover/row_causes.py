@@ -7,6 +7,7 @@ from .differences import EXACT, common_factor, factor_between, relative_differen
 from .passes import moves
 from .reasons import listed_names, reason
 
+COLUMNS = 40  # of an input, each of which may be looked up in a table of its own
 ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
 
 
@@ -26,7 +27,9 @@ def repeated_rows(case):
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
     inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
+    columns = [column for one in inputs if one.ndim == 2 for column in one.T[:COLUMNS]]
     inputs += [np.append(*both) for both in itertools.combinations(inputs, 2)]  # of one table
+    inputs += columns  # each of a table of its own
     used = [inputs if rows is None else [rows] for rows in step.rows]
     if case.kind == "gradient":
         common = common_factor(new, old)  # of what is clipped
@@ -36,25 +39,30 @@ def repeated_rows(case):
     stops = [side.about.get("stops", 0) for side in (case.new, case.old)]
     by_hand = "CustomGradient" in case.new.about["kinds"]
     alike = case.kind == "gradient" and stops[0] == stops[1] and not by_hand
+    told = False
     for k in bad:
         least = 1 if step.rows[k] is not None else 2
         if new[k] is None or old[k] is None or np.ndim(old[k]) < least:
             return None
         if case.kind == "gradient" and any(mean_of_uses(new[k], old[k], one) for one in used[k]):
             differ = set(np.flatnonzero(np.any(wide(old[k]).reshape(len(old[k]), -1), 1)))
+            told = True
             continue
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
         limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
         differ = set(np.flatnonzero(gap > limit))
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
-        if not any(
-            tells_of_uses(differ, *np.unique(rows, return_counts=True), old[k])
-            or (alike and all_used_again(differ, *np.unique(rows, return_counts=True), old[k]))
-            for rows in used[k]
-        ):
+        counted = [np.unique(rows, return_counts=True) for rows in used[k]]
+        if not any(differ <= set(rows[count > 1]) for rows, count in counted):
             return None
-    if not bad:
+        # Of a table whose rows are all used again, another one must tell.
+        told = told or any(
+            tells_of_uses(differ, *both, old[k])
+            or (alike and all_used_again(differ, *both, old[k]))
+            for both in counted
+        )
+    if not told:
         return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))

@@ -25,8 +25,8 @@ DECAYS = [10 ** (k / 4 - 6) for k in range(25)]
 class Optimizer(
     namedtuple(
         "Optimizer",
-        "name beta rho epsilon place start nesterov clip bound decay",
-        defaults=(),
+        "name beta rho epsilon place start nesterov clip bound decay centered",
+        defaults=(False,),
     )
 ):
     """An optimizer without its rate.
@@ -42,6 +42,7 @@ class Optimizer(
         clip: How gradients are clipped, one of `CLIPS`.
         bound: At which norm or value.
         decay: How much of each weight is added to its gradient.
+        centered: Whether RMSProp takes the square of the average off the average of squares.
     """
 
 
@@ -64,6 +65,16 @@ FAMILIES = (
             "place": PLACES[:2],
             "start": STARTS[:3],
             "beta": (0.0, 0.9, 0.8, 0.95, 0.5, 0.01),
+        },
+    ),
+    (
+        PLAIN._replace(name="RMSProp", rho=0.9, epsilon=1e-3, place="inside", centered=True),
+        {
+            "rho": (0.9, 0.95, 0.99),
+            "epsilon": (1e-10, 1e-7, 1e-5, 1e-3, 1e-2),
+            "place": PLACES[:2],
+            "start": (0.0, 1.0),
+            "beta": (0.0, 0.9, 0.95, 0.5),
         },
     ),
     (
@@ -121,8 +132,9 @@ def ways_of(rule, sample):
     mean, square, found = np.zeros(size), np.full(size, float(rule.start)), []
     for t, (gradient, weights) in enumerate(zip(sample.gradients, sample.weights)):
         g = clipped(rule, gradient, sample.norms[t], sample.which) + rule.decay * weights
-        if rule.name == "Adam":
-            mean = rule.beta * mean + (1 - rule.beta) * g
+        if rule.name == "Adam" or rule.centered:
+            beta = rule.rho if rule.centered else rule.beta
+            mean = beta * mean + (1 - beta) * g
         if rule.name in ("Adam", "RMSProp"):
             square = rule.rho * square + (1 - rule.rho) * g * g
         elif rule.name == "Adagrad":
@@ -132,7 +144,8 @@ def ways_of(rule, sample):
             if rule.name in ("Adam", "RMSProp", "Adagrad"):
                 scale = np.sqrt(1 - rule.rho ** (t + 1)) if rule.place == "corrected" else 1.0
                 inside = rule.place == "inside"
-                root = np.sqrt(square + rule.epsilon * inside)
+                middle = mean * mean if rule.centered else 0.0
+                root = np.sqrt(square - middle + rule.epsilon * inside)
                 part = part / (root + scale * rule.epsilon * (not inside))
         if rule.name == "Momentum" and not rate_inside(rule):
             mean = rule.beta * mean + part
@@ -241,7 +254,7 @@ def best_fit(sample, steps, enough, only="", decay=0.0):
     """Return the simplest rule that explains steps, or the best one; of one name, if `only`."""
     found = []
     for rule, constants in FAMILIES:
-        if only not in ("", rule.name):
+        if only not in ("", rule.name) or (rule.centered and min(map(rest_of, found)) <= enough):
             continue
         every = (dict(zip(constants, one)) for one in itertools.product(*constants.values()))
         fits = (fitted(rule._replace(decay=decay, **one), sample, steps) for one in every)

@@ -28,6 +28,7 @@ KEYS = {
     "place": "epsilon",
     "epsilon": "epsilon",
     "nesterov": "momentum",
+    "centered": "optimizer",
     "clip": "clipping",
     "bound": "clipping",
     "decay": "weight-decay",
@@ -156,7 +157,8 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
     moved = [fitted(was.rule._replace(place=one), sample, after) for one in places]
     free = min(moved, key=rest_of)  # a rate that stands in the average changes it
     ratio = np.array(free.rates) / np.array(was.rates)
-    if free.rest < min(2 * was.rest, 0.5 * best) and np.ptp(ratio) > 10 * free.rest:
+    limit = min(2 * was.rest, 0.5 * best, 0.1 * unchanged.rest)
+    if free.rest < limit and np.ptp(ratio) > 10 * free.rest:
         return reason("schedule", f"the rates are {said_list(ratio)} times the old ones")
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
     if cause or one_factor or best < 0.1 * unchanged.rest:  # or several constants explain it alike
@@ -182,7 +184,8 @@ def rates_by_weight(case, sample, after, before):
         factors, rests = zip(*(factor_between([a[mine]], [b[mine]]) for a, b in zip(after, before)))
         limit = 3 * np.max(case.tolerance["step"][:, k])
         gap = abs(np.mean(factors) - 1)
-        if max(rests) > max(limit, 1e-4) or np.ptp(factors) > max(limit, min(1e-3, 0.05 * gap)):
+        left = max(limit, min(1e-4, 0.1 * gap))
+        if max(rests) > left or np.ptp(factors) > max(limit, min(1e-3, 0.05 * gap)):
             return None
         found[k] = float(np.mean(factors))
     others = {k: one for k, one in found.items() if abs(one - 1) > 1e-4}
@@ -247,6 +250,8 @@ def rule_cause(names, was, best, unchanged):
     if was.rule.name == "Adagrad" and inside and set(names) <= {"start", "epsilon", "place"}:
         names, was, best = ["start"], as_start(was), as_start(best)
         words["start"] = "start of the accumulator, and epsilon inside the root, together"
+    elif was.rule.name == "Adagrad" and names == ["start"]:
+        words["start"] += ", or epsilon inside the root, which counts with it"
     parts = []
     if names == ["place"] and best.rule.epsilon != was.rule.epsilon:
         names = ["place", "epsilon"]

@@ -8,7 +8,7 @@ from .factor_causes import named_factor
 from .reasons import listed_names, reason
 from .summands import WEIGHTS
 
-REST, MOST = 0.02, 0.3  # of a gap, that may be left; and where rounding is much of it
+REST, MOST = 1e-3, 0.3  # of a gap, that may be left; and where rounding is much of it
 
 
 def other_summand(case):

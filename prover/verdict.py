@@ -9,6 +9,7 @@ from .causes import likely_cause, new_chance
 from .differences import TIMES, factor_between, relative_difference
 from .forms import NotComparable, first_line
 from .passes import gaps, moves, settled
+from .reasons import listed_names
 from .report import LOST, Gap, Report
 
 KINDS = (
@@ -74,13 +75,7 @@ def judged(old, new, loss_with=None):
         tolerance["gradient"][:] = np.inf
     lost = {kind: tolerance[kind] >= LOST for kind in KINDS}
     wrong = {kind: ~(apart[kind] <= tolerance[kind]) & ~lost[kind] for kind in KINDS}
-    if not silent:
-        idle = idle_weights(old) & idle_weights(new)
-        for t, (one, was) in enumerate(zip(new.steps, old.steps)):
-            for k, both in enumerate(zip(one.gradients, was.gradients)):
-                wrong["gradient"][t, k] |= (both[0] is None) != (both[1] is None)
-                # What neither program trains needs no gradient in the new one.
-                wrong["gradient"][t, k] &= not (idle[k] and both[0] is None)
+    nones = [] if silent else other_nones(old, new, wrong)
     rounded = rounded_to_single(old, new, wrong, apart)
     matched = {one.name for one in old.others} & {
         name for names_, _, _ in new.about["matched"] for name in names_
@@ -93,7 +88,7 @@ def judged(old, new, loss_with=None):
         ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()),
         None,
     )
-    notes = [*new.about["notes"], *rounded]
+    notes = [*new.about["notes"], *rounded, *nones]
     notes += [f"the {name} step returned no gradients: they are not compared" for name in silent]
     forms = other_form(new, tolerance, names)
     cause = None
@@ -139,6 +134,23 @@ def rounded_to_single(old, new, wrong, apart):
         f"in double precision a difference of {most:.2g} is left: a number is kept in single "
         "precision on one side, as tf.cast(0.1, tf.float64) keeps it"
     ]
+
+
+def other_nones(old, new, wrong):
+    """Mark gradients that are None on one side alone; return a line on those that no step minds."""
+    idle, harmless = idle_weights(old) & idle_weights(new), []
+    for k, weight in enumerate(old.trained):
+        both = [(a.gradients[k], b.gradients[k]) for a, b in zip(new.steps, old.steps)]
+        # What neither program trains needs no gradient in the new one.
+        needed = np.array([not idle[k] or mine is not None for mine, _ in both])
+        other = needed & [(mine is None) != (was is None) for mine, was in both]
+        wrong["gradient"][:, k] &= needed
+        if wrong["step"][:, k].any():
+            wrong["gradient"][:, k] |= other
+        elif other.any() and not wrong["gradient"][:, k].any():
+            harmless.append(weight.name)
+    said = "None on one side and zeros on the other, and the optimizer takes the same step"
+    return [f"the gradient of {listed_names(harmless)} is {said}"] if harmless else []
 
 
 def idle_weights(record):
