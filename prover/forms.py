@@ -32,11 +32,13 @@ class Weight(namedtuple("Weight", "name shape dtype trainable")):
     """A variable of the old program: its name, shape, data type, and whether it is trained."""
 
 
-STEP = "inputs losses early gradients applied terms direct summands worth rows before after state"
-STEP += " examples"
+IN_STEP = (
+    "inputs losses early gradients applied terms direct summands worth rows before after state"
+)
+IN_STEP += " examples"
 
 
-class Step(namedtuple("Step", STEP, defaults=((),))):
+class Step(namedtuple("Step", IN_STEP, defaults=((),))):
     """One training step.
 
     Attributes:

@@ -8,7 +8,7 @@ from .factor_causes import named_factor
 from .reasons import listed_names, reason
 from .summands import WEIGHTS
 
-REST, MOST = 1e-3, 0.3  # of a gap, that may be left; and where rounding is much of it
+REST, UNSURE = 1e-3, 0.3  # of a gap, that may be left; and where rounding is much of it
 
 
 def other_summand(case):
@@ -162,4 +162,4 @@ def limit_of(case, t, gap):
     known = zip(case.tolerance["gradient"][t], case.old.steps[t].gradients)
     sizes = [limit * norm_of(g) for limit, g in known if g is not None]
     rounding = np.hypot.reduce([one for one in sizes if np.isfinite(one)])
-    return max(REST, min(MOST, rounding / gap if gap else 0.0))
+    return max(REST, min(UNSURE, rounding / gap if gap else 0.0))

@@ -11,8 +11,8 @@ LINEAR = {"Identity", "Neg", "Mean", "Sum", "Reshape", "Squeeze", "ExpandDims", 
 SUMS = {"Add", "AddV2", "AddN", "Sub"}
 PRODUCTS = {"Mul", "RealDiv", "DivNoNan"}
 EXAMPLES = 200  # whose gradients are recorded one by one, at most
-COLUMNS = 4  # elements of gradients for each of them, at most; at least 1.5
-MOST = 6  # more of them tell less than they cost
+EACH = 4  # elements of gradients for each of them, at most; at least 1.5
+SUMMANDS = 6  # more of them tell less than they cost
 NUMBERS = 2e6  # of the weights in all: a record holds as many for each summand and step
 
 
@@ -39,7 +39,7 @@ def summands_of(loss, trained, places):
     while open_tensors:
         tensor = open_tensors.pop(0)
         inner = within(tensor)
-        if inner and len(open_tensors) + len(closed) + len(inner) <= MOST:
+        if inner and len(open_tensors) + len(closed) + len(inner) <= SUMMANDS:
             open_tensors += inner
         else:
             closed.append(tensor)
@@ -82,7 +82,7 @@ class Examples:
         some = [t for t in data if t.shape.ndims != 0]
         by = v1.gradients(loss, some, stop_gradients=some) if some else []
         self.hidden = [v1.equal(one, 0) for one in by]
-        by = [counted(v1, one) for one in by]
+        by = [where_hidden(v1, one) for one in by]
         self.losses = [g * t for g, t in zip(by, some)]
         self.shares = [v1.placeholder(t.dtype, t.shape) for t in some]
         grad_ys = [g * share for g, share in zip(by, self.shares)]
@@ -107,7 +107,7 @@ class Examples:
         sizes = sizes if sum(sizes) <= EXAMPLES else [len(one) for one in values]
         if not 1 < sum(sizes) <= min(EXAMPLES, len(columns) / 1.5):
             return []
-        kept = np.random.RandomState(0).permutation(len(columns))[: COLUMNS * sum(sizes)]
+        kept = np.random.RandomState(0).permutation(len(columns))[: EACH * sum(sizes)]
         rows, losses, groups = [], [], []
         for k, n in ((k, n) for k, size in enumerate(sizes) for n in range(size)):
             shares = [np.zeros_like(one) for one in values]
@@ -119,7 +119,7 @@ class Examples:
         return [columns[kept], np.array(rows), np.array(losses), np.array(groups)]
 
 
-def counted(v1, by):
+def where_hidden(v1, by):
     """Return by what losses are multiplied, with another's in place of 0, which a mask makes."""
     every = v1.reshape(by, [-1])
     most = v1.gather(every, v1.argmax(v1.abs(every)))
