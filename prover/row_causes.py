@@ -27,9 +27,10 @@ def repeated_rows(case):
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
     inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
-    columns = [column for one in inputs if one.ndim == 2 for column in one.T[:COLUMNS]]
-    inputs += [np.append(*both) for both in itertools.combinations(inputs, 2)]  # of one table
-    inputs += columns  # each of a table of its own
+    # Two may be looked up in one table, and each column of one in a table of its own.
+    joined = [np.append(*both) for both in itertools.combinations(inputs, 2)]
+    joined += [column for one in inputs if one.ndim == 2 for column in one.T[:COLUMNS]]
+    guesses, inputs = len(inputs), inputs + joined
     used = [inputs if rows is None else [rows] for rows in step.rows]
     if case.kind == "gradient":
         common = common_factor(new, old)  # of what is clipped
@@ -58,9 +59,9 @@ def repeated_rows(case):
             return None
         # Of a table whose rows are all used again, another one must tell.
         told = told or any(
-            tells_of_uses(differ, *both, old[k])
+            tells_of_uses(differ, *both, old[k], n >= guesses)
             or (alike and all_used_again(differ, *both, old[k]))
-            for both in counted
+            for n, both in enumerate(counted)
         )
     if not told:
         return None
@@ -80,14 +81,16 @@ def mean_of_uses(new, old, used):
     return any(np.ptp(one) < ROWS * abs(one[0]) for one in either)
 
 
-def tells_of_uses(differ, rows, count, gradient):
+def tells_of_uses(differ, rows, count, gradient, guessed):
     """Return whether what differs are rows used more than once, and most of these.
+
+    All of these, where it is `guessed` that these rows are looked up together.
 
     A row that is used once, and does not differ, tells them apart; one that is not used has none.
     """
     alive = np.flatnonzero(np.any(wide(gradient).reshape(len(gradient), -1), 1))
     several, once = (set(some) & set(alive) for some in (rows[count > 1], rows[count == 1]))
-    most = 2 * len(differ) > len(several)
+    most = differ == several and len(once) > 2 if guessed else 2 * len(differ) > len(several)
     return bool(differ and differ <= several and most and once and set(alive) <= set(rows))
 
 
