@@ -364,7 +364,8 @@ def partly_stopped(case):
     good = [k for k, g in enumerate(old) if g is not None and k not in bad and limit[k] < 0.1]
     stops = [side.about.get("stops", 0) for side in (case.new, case.old)]
     in_function = not any("tf.function" in one for one in case.new.about["notes"])
-    if not bad or (in_function and stops[0] == stops[1]):
+    little = case.apart["gradient"][case.t].max() < 1e-2  # a way that is cut leaves more
+    if not bad or little or (in_function and stops[0] == stops[1]):
         return None
     if case.old.about["changed"] and common == 1.0:
         return None  # what is clipped hides which is longer

@@ -72,11 +72,27 @@ def other_places(case):
     was = next(iter(case.old.steps[0].losses.values()))
     for key, name, change in undoings(case)[:TRIALS] if case.loss_with else ():
         now = case.loss_with(change)
-        if now is not None and relative_difference(now, was) <= case.tolerance["loss"][0, 0]:
+        same = now is not None and relative_difference(now, was) <= case.tolerance["loss"][0, 0]
+        if same and again_undone(case, change):
             evidence = "with that undone, the new loss is the old one"
             said = {"sign": "negated", "conjugate": "conjugated"}.get(key)
             return reason(key, evidence, "certain", said_as=said, name=name)
     return None
+
+
+def again_undone(case, change):
+    """Return whether what undoes the first loss undoes the second one, too: no chance."""
+    if len(case.old.steps) < 2:
+        return True
+    step, rest = case.old.steps[1], case.old.start[len(case.old.trained) :]
+
+    def second(*_):
+        return change([*step.before, *rest], step.inputs)
+
+    now = case.loss_with(second)
+    was, other = (next(iter(side.steps[1].losses.values())) for side in (case.old, case.new))
+    limit = max(case.tolerance["loss"][1, 0], 0.05 * relative_difference(other, was))
+    return now is not None and relative_difference(now, was) <= limit
 
 
 def undoings(case):
