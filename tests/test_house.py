@@ -27,7 +27,7 @@ BUDGETS = {
     "prover": (
         3784,
         "1,790 record, match, run, compare and tell, of which 90 take a loss apart into summands "
-        "and examples; 1,980 name a cause, of 27, of which 60 undo what the loss then shows, 130 "
+        "and examples; 1,994 name a cause, of 27, of which 75 undo what the losses then show, 130 "
         "look beside a clipping, and 125 tell which summand, or example, counts otherwise",
     ),
     "shapes": (
