@@ -8,11 +8,14 @@ from .reasons import listed_names, reason
 from .row_causes import lazy_rows, repeated_rows
 from .rules import (
     CLIPS,
+    EPSILONS,
     PLACES,
     best_fit,
+    changes,
     corrections,
     fitted,
     left_of_steps,
+    refined,
     rest_of,
     sampled,
     single_changes,
@@ -159,7 +162,9 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
     ratio = np.array(free.rates) / np.array(was.rates)
     limit = min(2 * was.rest, 0.5 * best, 0.1 * unchanged.rest)
     if free.rest < limit and np.ptp(ratio) > 10 * free.rest:
-        return reason("schedule", f"the rates are {said_list(ratio)} times the old ones")
+        cause = constant_of_other_form(was, sample, steps, enough)
+        evidence = f"the rates are {said_list(ratio)} times the old ones"
+        return cause or reason("schedule", evidence)
     cause = changed_constant(was, unchanged, found, min(enough, 5e-3))
     if cause or one_factor or best < 0.1 * unchanged.rest:  # or several constants explain it alike
         return cause
@@ -174,6 +179,25 @@ def constant_or_rate(case, was, sample, steps, limits, one_factor):
     if now.rest > min(enough, 1.2 * best):  # one constant alone explains more
         return None
     return other_constants(was, unchanged, now, sample, after)
+
+
+def constant_of_other_form(was, sample, steps, enough):
+    """Return the cause that a constant is another in a form that explains the old steps as well.
+
+    Epsilon outside of a root and another one inside are alike, at rates of their own.
+    """
+    (after, before), rule = steps, was.rule
+    if rule.name not in ("RMSProp", "Adam"):
+        return None
+    for place in (one for one in PLACES[:2] if one != rule.place):
+        fits = changes(rule._replace(place=place), "epsilon", EPSILONS, sample, before)
+        fits = sorted(fits, key=rest_of)[:3]
+        fit = min((refined(one, sample, before, ["epsilon"]) for one in fits), key=rest_of)
+        if fit.rest < 2 * was.rest + 1e-6:
+            found = single_changes(fit, sample, after, ())
+            unchanged = fitted(fit.rule, sample, after, fit.rates)
+            return changed_constant(fit, unchanged, found, min(enough, 5e-3))
+    return None
 
 
 def rates_by_weight(case, sample, after, before):
@@ -275,11 +299,11 @@ def rule_cause(names, was, best, unchanged):
         )
     if names[0] == "place" and "corrected" in (was.rule.place, best.rule.place):
         key = "bias-correction"
-    changes = "; ".join(parts)
+    said = "; ".join(parts)
     evidence = (
         f"{best.rest:.2g} of the new steps stays unexplained; as in the old step, {unchanged:.2g}"
     )
-    return reason(key, evidence, said_as="constant", rule=was.rule.name, changes=changes)
+    return reason(key, evidence, said_as="constant", rule=was.rule.name, changes=said)
 
 
 def as_start(fit):
