@@ -1,5 +1,6 @@
 """A training step that can be put back and run again: a graph's, or a Python function's."""
 
+import contextlib
 from collections import namedtuple
 
 from .arrays import np
@@ -99,13 +100,17 @@ class GraphProgram:
             v1.gradients(one, trained, stop_gradients=inner_gradients(one))
             for one in (losses if self.through_gradient else ())
         ]
-        size = sum(one.shape.num_elements() or 0 for one in trained)
-        parts = summands_of(losses[0], trained, self.places) if len(losses) == 1 else {}
-        small = 0 < len(parts) * size < NUMBERS
-        self.of_examples = Examples(v1, losses[0], parts, trained) if small else None
-        self.summands = parts if small and len(parts) > 1 else {}
-        self.worth, parts = of_summands(v1, losses[0], self.summands, trained)
         each = [v1.gradients(one, trained) for one in losses]
+        self.summands, self.worth, self.of_examples, parts = {}, [], None, []
+        size = sum(one.shape.num_elements() or 0 for one in trained)
+        if len(losses) == 1:
+            with contextlib.suppress(Exception):  # they explain, and are no part of the proof
+                found = summands_of(losses[0], trained, self.places)
+                if size * len(found) < NUMBERS:
+                    examples = Examples(v1, losses[0], found, trained)
+                    found = found if len(found) > 1 else {}
+                    self.worth, parts = of_summands(v1, losses[0], found, trained)
+                    self.summands, self.of_examples = found, examples
         return [*each, *self.direct, *parts, given_to_optimizers(self.train_ops, trained)]
 
     def weights(self):
@@ -179,7 +184,9 @@ class GraphProgram:
         """Return what each example adds to the gradients, as `Step` has it; or nothing."""
         feed = dict(zip(self.places, inputs))
         sizes = [one.shape.num_elements() for one in self.variables]
-        return self.of_examples.table(self.session, feed, sizes) if self.of_examples else []
+        with contextlib.suppress(Exception):  # they explain, and are no part of the proof
+            return self.of_examples.table(self.session, feed, sizes) if self.of_examples else []
+        return []
 
     def evaluate(self, feed):
         """Return losses, gradients of each, what optimizers get, and the rest; change nothing."""

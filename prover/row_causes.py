@@ -59,7 +59,7 @@ def repeated_rows(case):
             return None
         # Of a table whose rows are all used again, another one must tell.
         told = told or any(
-            tells_of_uses(differ, *both, old[k], n >= guesses)
+            tells_of_uses(differ, *both, old[k], step.rows[k] is None and n >= guesses)
             or (alike and all_used_again(differ, *both, old[k]))
             for n, both in enumerate(counted)
         )

@@ -101,12 +101,12 @@ def factors_of_summands(case, names):
             # What is switched off in a step, times 0, tells nothing there.
             on = [n for n, t in enumerate(steps) if all(case.old.steps[t].worth[k] for k in some)]
             both = [fit_of(case, steps[n], tables[n], some, clipped) for n in on]
-            worst = max([rest for _, rest in both], default=1.0)
+            if len(on) < 2 or not max(rest for _, rest in both) < 1:
+                continue
             factors = [factor for factor, _ in both]
             # Where all is clipped together, less of one is more of the others: the loss tells.
-            told = not clipped or case.kind != "loss" or in_loss(case, steps[on[0]], some, factors)
-            if worst < 1 and len(on) > 1 and told:
-                fits.append((worst, some, 1 + np.array(factors)))
+            if not clipped or case.kind != "loss" or in_loss(case, steps[on[0]], some, factors):
+                fits.append((max(rest for _, rest in both), some, 1 + np.array(factors)))
         if fits:
             return min(fits, key=lambda fit: fit[0])[1:]
     return None
