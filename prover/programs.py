@@ -182,10 +182,10 @@ class GraphProgram:
 
     def examples(self, inputs):
         """Return what each example adds to the gradients, as `Step` has it; or nothing."""
-        feed = dict(zip(self.places, inputs))
         sizes = [one.shape.num_elements() for one in self.variables]
         with contextlib.suppress(Exception):  # they explain, and are no part of the proof
-            return self.of_examples.table(self.session, feed, sizes) if self.of_examples else []
+            if self.of_examples:
+                return self.of_examples.table(self.session, dict(zip(self.places, inputs)), sizes)
         return []
 
     def evaluate(self, feed):
