@@ -184,8 +184,7 @@ class GraphProgram:
         """Return what each example adds to the gradients, as `Step` has it; or nothing."""
         sizes = [one.shape.num_elements() for one in self.variables]
         with contextlib.suppress(Exception):  # they explain, and are no part of the proof
-            if self.of_examples:
-                return self.of_examples.table(self.session, dict(zip(self.places, inputs)), sizes)
+            return self.of_examples.table(self.session, dict(zip(self.places, inputs)), sizes)
         return []
 
     def evaluate(self, feed):
