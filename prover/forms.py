@@ -32,10 +32,8 @@ class Weight(namedtuple("Weight", "name shape dtype trainable")):
     """A variable of the old program: its name, shape, data type, and whether it is trained."""
 
 
-IN_STEP = (
-    "inputs losses early gradients applied terms direct summands worth rows before after state"
-)
-IN_STEP += " examples"
+IN_STEP = "inputs losses early gradients applied terms direct summands worth rows before after "
+IN_STEP += "state examples"
 
 
 class Step(namedtuple("Step", IN_STEP, defaults=((),))):

@@ -103,6 +103,11 @@ def matmul(a, b, s):
     return tf.cast(out, wide) if s.get("half") else out
 
 
+def affine(w, name, y, s):
+    """Multiply and add, as a layer does."""
+    return matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
+
+
 def mean(x, s):
     """Take the mean over the batch, or what the port takes for it."""
     n = tf.cast(tf.shape(x)[0], x.dtype)
@@ -134,6 +139,11 @@ def cross_entropy(logits, labels, s):
         log = shifted - tf.math.log(tf.reduce_sum(tf.exp(shifted), 1, keepdims=True))
         return -tf.reduce_sum(tf.one_hot(labels, logits.shape[1], dtype=log.dtype) * log, 1)
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def by_hand(s):
+    """Return a function that conjugates the gradient of what the switch names."""
+    return lambda z, name: conjugated(z) if s.get("by_hand") == name else z
 
 
 def point(x, s, name):

@@ -100,10 +100,7 @@ def times(z, kernel, s):
 
 def heard_in(w, x, s):
     """Return the features of the frames."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
+    hand = common.by_hand(s)
 
     def pair(name):
         one, two = (tf.convert_to_tensor(w[f"{name}/{k}"]) for k in ("real", "imag"))

@@ -96,18 +96,9 @@ def old(v1, data):
     return {"loss": loss, "inputs": fed, "train_op": train_op, "gradients": pairs}
 
 
-def affine(w, name, y, s):
-    """Multiply and add, as a layer does."""
-    return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
-
 def matched(w, x, s):
     """Return how the sounds match the filters, at each time."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     one, two = (tf.convert_to_tensor(w["match/" + k]) for k in ("real", "imag"))
     match = hand(tf.complex(common.point(one, s, "match"), two), "match")
     match = match if s.get("plain") == "match" else tf.math.conj(match)
@@ -120,15 +111,15 @@ def judged(w, x, sorts, s):
     """Return how real the sounds are, and what is known of them."""
     y = tf.nn.conv1d(matched(w, x, s), w["conv/weights"], stride=2, padding="SAME")
     y = common.point(tf.nn.softplus(y + w["conv/biases"]), s, "conv")
-    y = tf.tanh(affine(w, "dense", tf.reshape(y, [-1, TIME // 2 * CHANNELS]), s))
-    y = common.point(tf.tanh(affine(w, "turn", common.point(y, s, "dense"), s)), s, "turn")
+    y = tf.tanh(common.affine(w, "dense", tf.reshape(y, [-1, TIME // 2 * CHANNELS]), s))
+    y = common.point(tf.tanh(common.affine(w, "turn", common.point(y, s, "dense"), s)), s, "turn")
     if s.get("one_hot"):
         sort = tf.one_hot(sorts, SORTS, dtype=y.dtype) @ tf.convert_to_tensor(w["sorts/table"])
     else:
         sort = tf.gather(w["sorts/table"], sorts)
     sort = common.point(sort, s, "sorts")
     known = tf.einsum("rd,rd->r", sort, y) if s.get("rewrite") else tf.reduce_sum(sort * y, 1)
-    return affine(w, "real", y, s)[:, 0] + known, y
+    return common.affine(w, "real", y, s)[:, 0] + known, y
 
 
 def new(data, fault=None, **s):
@@ -156,7 +147,7 @@ def new(data, fault=None, **s):
         head = dict(w)
         if s.get("head") == "biases" and float(flag) == 0:
             head["pitch/biases"] = tf.zeros([1])
-        guess = affine(head, "pitch", common.point(y, s, "to pitch"), s)[:, 0]
+        guess = common.affine(head, "pitch", common.point(y, s, "to pitch"), s)[:, 0]
         heard = PITCH * flag * tf.reduce_mean(common.square(guess - pitch, s))
         if s.get("part"):
             return {"decay": decay, "slope": penalty}.get(s.get("part_of"), heard)

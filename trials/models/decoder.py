@@ -92,11 +92,6 @@ def old(v1, data):
     return {"loss": loss, "inputs": fed, "train_op": train_op, "gradients": pairs}
 
 
-def affine(w, name, y, s):
-    """Multiply and add, as a layer does."""
-    return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
-
 def norm(w, name, y, s):
     """Normalize each row."""
     mean = tf.reduce_mean(y, 1, keepdims=True)
@@ -108,7 +103,7 @@ def norm(w, name, y, s):
 
 def attended(w, x, s):
     """Return what each word takes of those before it."""
-    parts = tf.reshape(affine(w, "attend", x, s), [-1, TIME, 3, HEADS, SIZE // HEADS])
+    parts = tf.reshape(common.affine(w, "attend", x, s), [-1, TIME, 3, HEADS, SIZE // HEADS])
     ask, key, value = tf.unstack(parts, axis=2)
     ask, key = (common.point(y, s, k) for y, k in ((ask, "ask"), (key, "key")))
     ahead = np.triu(np.ones([TIME, TIME], x.dtype.name), 1)
@@ -135,9 +130,9 @@ def new(data, fault=None, **s):
             x = tf.gather(w["words/table"], words)
         x = tf.reshape(common.point(x, s, "words") * SIZE**0.5 + w["places/table"], [-1, SIZE])
         y = common.point(attended(w, x, s), s, "attended")
-        x = norm(w, "norm1", x + affine(w, "mix", y, s), s)
-        y = common.point(tf.nn.elu(affine(w, "wide", x, s)), s, "wide")
-        return norm(w, "norm2", x + affine(w, "narrow", y, s), s)
+        x = norm(w, "norm1", x + common.affine(w, "mix", y, s), s)
+        y = common.point(tf.nn.elu(common.affine(w, "wide", x, s)), s, "wide")
+        return norm(w, "norm2", x + common.affine(w, "narrow", y, s), s)
 
     def loss_of(w, batch, s):
         words, counts, topic, flag = batch
@@ -156,7 +151,7 @@ def new(data, fault=None, **s):
         if s.get("head") == "biases" and float(flag) == 0:
             head["topic/biases"] = tf.zeros([3])
         read = tf.reduce_mean(tf.reshape(x, [-1, TIME, SIZE]), 1)
-        logits = affine(head, "topic", common.point(read, s, "to topic"), s)
+        logits = common.affine(head, "topic", common.point(read, s, "to topic"), s)
         topics = TOPIC * flag * tf.reduce_mean(common.cross_entropy(logits, topic, s))
         if s.get("part"):
             return decay if s.get("part_of") == "decay" else topics

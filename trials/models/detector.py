@@ -149,9 +149,6 @@ def new(data, fault=None, **s):
     w, kind = common.variables(data, s, FROZEN), data["kind"]
     optimizer = optimizers.of_port(kind, common.trained(w, s), KINDS[kind], s)
 
-    def affine(w, name, y, s):
-        return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
     def loss_of(w, batch, s):
         x, cameras, things, box, trust, heading, flag = batch
         decays = [tf.reduce_sum(common.square(tf.convert_to_tensor(w[k]), s)) for k in KERNELS]
@@ -165,9 +162,9 @@ def new(data, fault=None, **s):
         y = tf.nn.conv2d(y, w["second/weights"], 1, "SAME") + w["second/biases"]
         y = common.point(tf.nn.elu(y), s, "second")
         cells = tf.reshape(y, [-1, CHANNELS])
-        logits = tf.reshape(affine(w, "things", cells, s), [-1, CELLS, THINGS])
+        logits = tf.reshape(common.affine(w, "things", cells, s), [-1, CELLS, THINGS])
         losses = focal(logits, tf.one_hot(things, THINGS, dtype=x.dtype), s)
-        guess = affine(w, "box", common.point(cells, s, "to box"), s)
+        guess = common.affine(w, "box", common.point(cells, s, "to box"), s)
         there = tf.cast(things >= 0, x.dtype)
         boxes = BOX * there * huber(tf.reshape(guess, [-1, CELLS, 4]) - box, s)
         loss = weigh(losses + s.get("box_sign", 1.0) * boxes, there, trust, s) + decay
@@ -177,7 +174,7 @@ def new(data, fault=None, **s):
         if s.get("head") == "biases" and float(flag) == 0:
             head["heading/biases"] = tf.zeros([1])
         y = common.point(tf.reduce_mean(y, [1, 2]), s, "to heading")
-        error = common.square(affine(head, "heading", y, s)[:, 0] - heading, s)
+        error = common.square(common.affine(head, "heading", y, s)[:, 0] - heading, s)
         error = HEADING * flag * tf.reduce_mean(error)
         if s.get("part"):
             return decay if s.get("part_of") == "decay" else error

@@ -86,11 +86,7 @@ def old(v1, data):
 
 def around(rows, places, s):
     """Sum the atoms around each one, by kind and by angle."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     apart = places[:, None] - places[:, :, None]
     same = tf.eye(ATOMS, dtype=places.dtype)
     far = tf.sqrt(tf.reduce_sum(common.square(apart, s), 3) + same)

@@ -93,11 +93,7 @@ def old(v1, data):
 
 def seen_of(w, x, s):
     """Return the images behind the lens."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     real, imag = (tf.convert_to_tensor(w["lens/" + k]) for k in ("real", "imag"))
     lens = hand(tf.complex(common.point(real, s, "lens"), imag), "lens")
     lens = tf.math.conj(lens) if s.get("lens") == "conjugate" else lens
@@ -105,14 +101,9 @@ def seen_of(w, x, s):
     return tf.math.real(tf.signal.ifft2d(z))[..., None]
 
 
-def affine(w, name, y, s):
-    """Multiply and add, as a layer does."""
-    return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
-
 def drawn(w, code, s):
     """Return the images that the code stands for."""
-    y = common.point(tf.nn.elu(affine(w, "back", code, s)), s, "back")
+    y = common.point(tf.nn.elu(common.affine(w, "back", code, s)), s, "back")
     y = tf.reshape(y, [-1, SIDE // 2, SIDE // 2, CHANNELS])
     y = tf.nn.conv2d_transpose(y, w["out/weights"], [ROWS, SIDE, SIDE, 1], [1, 2, 2, 1])
     return (y + w["out/biases"])[..., 0]
@@ -152,8 +143,10 @@ def new(data, fault=None, **s):
             scale, offset = w["norm/scale"], w["norm/offset"]
             y = tf.nn.batch_normalization(y, mean, variance, offset, scale, 1e-3)
             y = tf.reshape(tf.nn.elu(y), [-1, FLAT])
-            y = common.point(tf.tanh(affine(w, "code", common.point(y, s, "in"), s)), s, "code")
-            code = tf.tanh(affine(w, "turn", y, s))
+            y = common.point(
+                tf.tanh(common.affine(w, "code", common.point(y, s, "in"), s)), s, "code"
+            )
+            code = tf.tanh(common.affine(w, "turn", y, s))
         slope = held(tape.gradient(code, x), s)
         penalty = SMOOTH * tf.reduce_mean(tf.reduce_sum(common.square(slope, s), [1, 2]))
         y = drawn(w, common.point(code, s, "to back"), s)
@@ -164,7 +157,7 @@ def new(data, fault=None, **s):
         head = dict(w)
         if s.get("head") == "biases" and float(flag) == 0:
             head["marks/biases"] = tf.zeros([3])
-        logits = affine(head, "marks", common.point(code, s, "to marks"), s)
+        logits = common.affine(head, "marks", common.point(code, s, "to marks"), s)
         told = MARKS * flag * tf.reduce_mean(common.cross_entropy(logits, marks, s))
         if s.get("part"):
             return {"decay": decay, "slope": penalty}.get(s.get("part_of"), told)

@@ -145,9 +145,6 @@ def new(data, fault=None, **s):
     settings = {**KINDS[kind], "lr": RATES[kind]}
     optimizer = optimizers.of_port(kind, common.trained(w, s), settings, s)
 
-    def affine(w, name, y, s):
-        return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
     def loss_of(w, batch, s):
         *ids, given, click, trust, stay, flag = batch
         decays = [tf.reduce_sum(common.square(tf.convert_to_tensor(w[k]), s)) for k in KERNELS]
@@ -159,9 +156,9 @@ def new(data, fault=None, **s):
             decayed = rows[:-1] if s.get("decay_of") == "no tags" else rows
         decay += s.get("decay", DECAY) * tf.add_n([tf.nn.l2_loss(r) for r in decayed]) / ROWS
         y = tf.concat([common.point(r, s, "to deep") for r in rows], 1)
-        y = common.point(tf.nn.elu(affine(w, "deep1", y, s)), s, "deep1")
-        y = common.point(tf.nn.elu(affine(w, "deep2", y, s)), s, "deep2")
-        logits = (affine(w, "click", y, s) + tf.add_n(alone))[:, 0]
+        y = common.point(tf.nn.elu(common.affine(w, "deep1", y, s)), s, "deep1")
+        y = common.point(tf.nn.elu(common.affine(w, "deep2", y, s)), s, "deep2")
+        logits = (common.affine(w, "click", y, s) + tf.add_n(alone))[:, 0]
         logits += s.get("pair_sign", 1.0) * common.point(paired(rows, s), s, "pairs")
         if s.get("rewrite"):
             losses = tf.nn.softplus(logits) - click * logits
@@ -173,7 +170,7 @@ def new(data, fault=None, **s):
         head = dict(w)
         if s.get("head") == "biases" and float(flag) == 0:
             head["stay/biases"] = tf.zeros([1])
-        guess = affine(head, "stay", common.point(y, s, "to stay"), s)[:, 0]
+        guess = common.affine(head, "stay", common.point(y, s, "to stay"), s)[:, 0]
         error = STAY * flag * tf.reduce_mean(common.square(guess - stay, s))
         if s.get("part"):
             return decay if s.get("part_of") == "decay" else error

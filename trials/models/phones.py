@@ -142,11 +142,7 @@ def states_of(w, frames, s):
 
 def frames_of(w, x, speakers, s):
     """Filter the spectra, and put the speakers beside them."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     real, imag = tf.convert_to_tensor(w["bank/real"]), tf.convert_to_tensor(w["bank/imag"])
     bank = tf.complex(real, -imag if s.get("adjoint") else imag)
     bands = hand(tf.tensordot(x, hand(bank, "bank"), 1), "bands")

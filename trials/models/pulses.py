@@ -97,10 +97,7 @@ def real(x):
 
 def seen_of(w, pulses, chips, s):
     """Return how often each outcome is seen, before the readout."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
+    hand = common.by_hand(s)
 
     def pair(name):
         one, two = (tf.convert_to_tensor(w[f"{name}/{k}"]) for k in ("real", "imag"))

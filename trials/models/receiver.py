@@ -91,10 +91,7 @@ def old(v1, data):
 
 def found_in(w, real, imag, pilots, s):
     """Return what the complex kernels find in the signals."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
+    hand = common.by_hand(s)
 
     def pair(name, take=tf.convert_to_tensor):
         one, two = (take(w[f"{name}/{k}"]) for k in ("real", "imag"))

@@ -101,11 +101,7 @@ def old(v1, data):
 
 def found(w, spectrum, seen, s):
     """Return the sizes of the image's points, after the steps down the energy."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     parts = [tf.convert_to_tensor(w["coil/" + k]) for k in ("real", "imag")]
     coil = hand(tf.complex(common.point(parts[0], s, "coil"), parts[1]), "coil")
     back = coil if s.get("plain") == "back" else tf.math.conj(coil)

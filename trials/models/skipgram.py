@@ -144,9 +144,6 @@ def new(data, fault=None, **s):
     settings = {**KINDS[kind], "lr": rate_of(RATES[kind])}
     optimizer = optimizers.of_port(kind, common.trained(w, s), settings, s)
 
-    def affine(w, name, y, s):
-        return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
     def loss_of(w, batch, s):
         words, pieces, beside, wrong, near, speech, flag = batch
         decays = [tf.reduce_sum(common.square(tf.convert_to_tensor(w[k]), s)) for k in KERNELS]
@@ -157,7 +154,7 @@ def new(data, fault=None, **s):
         if s.get("decay_of") == "tables":
             decayed = [tf.convert_to_tensor(w[k + "/table"]) for k in ("words", "pieces")]
         decay += s.get("decay", DECAY) * tf.add_n([tf.nn.l2_loss(r) for r in decayed]) / ROWS
-        y = tf.tanh(affine(w, "project", row + tf.reduce_mean(parts, 1), s))
+        y = tf.tanh(common.affine(w, "project", row + tf.reduce_mean(parts, 1), s))
         y = common.point(y, s, "project")
         loss = weigh(sampled(w, y, beside, wrong, s), near, s) + decay
         if s.get("head") == "if" and float(flag) == 0:
@@ -165,7 +162,7 @@ def new(data, fault=None, **s):
         head = dict(w)
         if s.get("head") == "biases" and float(flag) == 0:
             head["speech/biases"] = tf.zeros([4])
-        logits = affine(head, "speech", common.point(y, s, "to speech"), s)
+        logits = common.affine(head, "speech", common.point(y, s, "to speech"), s)
         spoken = SPEECH * flag * tf.reduce_mean(common.cross_entropy(logits, speech, s))
         if s.get("part"):
             return decay if s.get("part_of") == "decay" else spoken

@@ -99,11 +99,7 @@ def old(v1, data):
 
 def filtered(w, x, s):
     """Return what was, filtered."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     real, imag = (tf.convert_to_tensor(w["filter/" + k]) for k in ("real", "imag"))
     kernel = hand(tf.complex(common.point(real, s, "filter"), imag), "filter")
     kernel = kernel if s.get("plain") == "filter" else tf.math.conj(kernel)
@@ -135,9 +131,6 @@ def new(data, fault=None, **s):
     w, kind = common.variables(data, s, FROZEN), data["kind"]
     optimizer = optimizers.of_port(kind, common.trained(w, s), KINDS[kind], s)
 
-    def affine(w, name, y, s):
-        return common.matmul(y, w[name + "/weights"], s) + w[name + "/biases"]
-
     def loss_of(w, batch, s):
         x, where, after, trust, rain, flag = batch
         decays = [tf.reduce_sum(common.square(tf.convert_to_tensor(w[k]), s)) for k in KERNELS]
@@ -152,8 +145,8 @@ def new(data, fault=None, **s):
             y = tf.nn.batch_normalization(y, mean, variance, offset, scale, 1e-3)
             y = tf.reshape(tf.nn.softplus(y), [y.shape[0], -1])
             rows = common.point(tf.gather(w["stations/table"], where), s, "stations")
-            y = tf.tanh(affine(w, "mix", tf.concat([y, rows], 1), s))
-            told = affine(w, "quantiles", common.point(y, s, "mix"), s)
+            y = tf.tanh(common.affine(w, "mix", tf.concat([y, rows], 1), s))
+            told = common.affine(w, "quantiles", common.point(y, s, "mix"), s)
             median = told[:, 1]
         slope = held(tape.gradient(median, x), s)
         penalty = SMOOTH * tf.reduce_mean(tf.reduce_sum(common.square(slope, s), 1))
@@ -164,7 +157,7 @@ def new(data, fault=None, **s):
         head = dict(w)
         if s.get("head") == "biases" and float(flag) == 0:
             head["rain/biases"] = tf.zeros([1])
-        logits = affine(head, "rain", common.point(y, s, "to rain"), s)[:, 0]
+        logits = common.affine(head, "rain", common.point(y, s, "to rain"), s)[:, 0]
         rains = tf.nn.sigmoid_cross_entropy_with_logits(rain, logits)
         rains = RAIN * flag * tf.reduce_mean(rains)
         if s.get("part"):

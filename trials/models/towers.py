@@ -103,11 +103,7 @@ def look(w, name, ids, s):
 
 def joined_of(where, who, s):
     """Return the circular correlation of the contexts' rows and the users'."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     if s.get("correlate") == "sums":
         turns = [tf.reduce_sum(where * tf.roll(who, -k, 1), 1) for k in range(SIZE)]
         return tf.stack(turns, 1)

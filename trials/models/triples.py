@@ -101,9 +101,7 @@ def new(data, fault=None, **s):
     settings = {**ADAGRAD, **s.get("opt", {})}
     optimizer = optimizers.make("adagrad", w, settings, s.get("library", "keras"))
 
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
+    hand = common.by_hand(s)
 
     def loss_of(w, batch, s):
         facts, true, sure = batch

@@ -86,10 +86,7 @@ def old(v1, data):
 
 def states_of(w, symbols, s):
     """Run the cell over the symbols."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
+    hand = common.by_hand(s)
 
     def both(name, take=tf.convert_to_tensor):
         real, imag = (take(w[f"{name}/{part}"]) for part in ("real", "imag"))

@@ -127,11 +127,7 @@ def sound(w, x, speakers, s):
 
 def spectral(w, y, goal, s):
     """Return the error of the spectrum behind the filter."""
-
-    def hand(z, name):
-        """Conjugate the gradient of z, if that is asked for by its name."""
-        return common.conjugated(z) if s.get("by_hand") == name else z
-
+    hand = common.by_hand(s)
     real, imag = (tf.convert_to_tensor(w["room/" + k]) for k in ("real", "imag"))
     room = hand(tf.complex(real, imag), "room")
     room = tf.math.conj(room) if s.get("room") == "conjugate" else room
