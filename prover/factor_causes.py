@@ -84,39 +84,40 @@ def weights_factor(case, ratios, what):
     for k, name in enumerate(case.old.about["inputs"]):
         first = case.old.steps[0].inputs[k]
         values = [wide(one.inputs[k]) for one in case.old.steps]
-        if not first.ndim or first.dtype.kind != "f" or min(one.min() for one in values) < 0:
+        whole = first.dtype.kind in "iu"  # labels, and numbers of rows, where some count for none
+        counted = whole or (first.dtype.kind == "f" and min(map(np.min, values)) >= 0)
+        if not first.ndim or not counted:
             continue
-        for label, numbers in (
+        measured = (
+            ("count that is not negative", [np.sum(one >= 0) for one in values]),
             ("count that is not zero", [np.sum(one != 0) for one in values]),
             ("mean", [one.mean() for one in values]),
             ("sum", [one.sum() for one in values]),
             ("share that is not zero", [np.mean(one != 0) for one in values]),
             ("mean of those not zero", [one[one != 0].mean() for one in values]),
-        ):
+        )
+        for label, numbers in measured[: 2 if whole else None]:
             more = (1 / ratios - 1) * np.array(numbers)
             told = 0.2 * np.ptp(numbers) / np.mean(numbers)  # by how these change from step to step
             added = np.ptp(more) < min(0.05, told) * abs(more[0]) and abs(more[0]) < 1
-            if added and label in ("count that is not zero", "sum"):
-                number = f"{1 / ratios[0]:.6g}"
+            if added and (label == "sum" or "count" in label):
                 evidence = f"the {label}, of {name}, is {more[0]:.3g} more, it seems"
+                number = f"{1 / ratios[0]:.6g}"
                 return reason("batch-factor", evidence, said_as="divisor", number=number)
             for power in (1, -1):
                 rest = ratios / np.array(numbers, "f8") ** power
                 steady = np.ptp(rest) < 1e-4 * abs(rest[0])
                 if steady and "count" in label and abs(rest[0] - 1) < 1e-4:
-                    said = f"the {label}, of {name}"
-                    number = f"{numbers[0]:.6g}"
-                    evidence = f"{what} goes with {said}"
-                    return reason("batch-factor", evidence, number=number, what=said)
+                    said, number = f"the {label}, of {name}", f"{numbers[0]:.6g}"
+                    return reason("batch-factor", f"{what} goes with it", number=number, what=said)
                 by = round(max(rest[0], 1 / rest[0]))
-                if steady and "count" in label and by in sizes and set(np.unique(first)) == {0, 1}:
+                exact = steady and abs(max(rest[0], 1 / rest[0]) / by - 1) < 1e-4
+                some = np.ptp(numbers) if whole else set(np.unique(first)) == {0, 1}
+                if exact and some and "count" in label and by in sizes:
                     said = f"{sizes[by]}, and the other one is the {label}, of {name}"
                     evidence = f"{what} is one of these by the other"
                     return reason("batch-factor", evidence, number=by, what=said)
                 if steady and (np.ptp(ratios) > 1e-3 * abs(ratios[0]) or abs(rest[0] - 1) < limit):
-                    return reason(
-                        "sample-weights",
-                        f"{what} goes with the {label} of {name}",
-                        name=name,
-                    )
+                    evidence = f"{what} goes with the {label} of {name}"
+                    return reason("sample-weights", evidence, name=name)
     return None

@@ -17,15 +17,17 @@ def other_summand(case):
     found = factors_of_summands(case, names) if case.kind in ("loss", "gradient") else None
     if found is None:
         return None
-    some, factors = found
-    said = listed_names(names[k] for k in some)
-    what = f"what {said} adds to the gradients"
+    said, factors = listed_names(names[k] for k in found[0]), found[1]
     steady = np.ptp(factors) < max(1e-3, 0.02 * abs(factors[0] - 1))
-    evidence = f"{what} is {factors[0]:.6g} times what it was, and the rest the same"
+    evidence = (
+        f"what {said} adds to a gradient is {factors[0]:.6g} times the old, the rest the same"
+    )
     if case.kind == "loss":
-        if all(names[k].endswith(WEIGHTS) for k in some):
+        if all(names[k].endswith(WEIGHTS) for k in found[0]):
             how = f"the new loss has it {factors[0]:.4g} times"
             return reason("weight-decay", evidence, name="the weights", how=how)
+        if abs(factors - 1).max() < 0.1 and np.ptp(factors) < 0.3 * abs(factors - 1).min():
+            factors = np.full(len(case.old.steps), factors.mean())  # a count, and a little more
         return named_factor(case, factors, f"{said}, which the loss adds up,")
     if min(factors) > 1:
         more = f"the loss and {factors[0] - 1:.4g} times {said}"

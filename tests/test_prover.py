@@ -29,6 +29,8 @@ TAUGHT = (
     "towers: sample-weights: one pair's times 1.002",
     "waves: batch-factor: errors divided by the sounds",
     "waves: replica-factor: gradients times 1.0005",
+    "detector: batch-factor: divided by all cells",
+    "detector: batch-factor: the count of things plus 0.03",
     "forces: repeated-rows: the last atom of a kind wins",
     "hazards: sum-over-targets: list of the loss and the slope's penalty",
     "tagger: batch-factor: sum over the sentences",
