@@ -96,7 +96,7 @@ def weights_factor(case, ratios, what):
             ("share that is not zero", [np.mean(one != 0) for one in values]),
             ("mean of those not zero", [one[one != 0].mean() for one in values]),
         )
-        for label, numbers in measured[: 2 if whole else None]:
+        for label, numbers in measured[:2] if whole else measured[1:]:
             more = (1 / ratios - 1) * np.array(numbers)
             told = 0.2 * np.ptp(numbers) / np.mean(numbers)  # by how these change from step to step
             added = np.ptp(more) < min(0.05, told) * abs(more[0]) and abs(more[0]) < 1

@@ -210,9 +210,8 @@ def gradient_factors(case):
         if max(bad) > min(rest) or (cause and cause.key == "loss-scale"):
             return cause
     evidence = f"{what} is {table[0, 0]:.4g} times the old one in each step, others are the same"
-    beside = {k + one for k in bad for one in (-1, 1)} & set(rest)
-    parts = any(np.shape(first[k]) == np.shape(first[n]) for k in beside for n in bad)
-    if "Complex" in case.old.about["kinds"] and abs(table[0, 0] + 1) < 1e-4 and parts:
+    imaginary = {names[k] for k in bad} <= set(case.old.about.get("imaginary", ()))
+    if abs(table[0, 0] + 1) < 1e-4 and imaginary:
         return reason("conjugate", evidence, "possible")  # of a number made of two parts
     return reason("sign", evidence, place=what.capitalize())
 

@@ -91,6 +91,7 @@ class GraphProgram:
         self.unit, self.rates = graph_precision(ops, losses, names)
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden, self.stops = overridden(ops), stops_of([op.node_def for op in ops])
+        self.imaginary = [one.op.name for one in trained if behind_imaginary(one.op, ops)]
 
     def gradients_of(self, v1, trained):
         """Add gradients, and return those asked for in each step; the optimizers' stand last."""
@@ -213,6 +214,12 @@ def as_fed(place, value):
     kind = getattr(place, "dtype", None)
     kind = np.dtype(kind.base_dtype.as_numpy_dtype) if kind else None
     return np.array(value, None if kind is None or kind.kind == "O" else kind)
+
+
+def behind_imaginary(variable, ops):
+    """Return whether a variable is behind the imaginary part of numbers, and not the real one."""
+    parts = [[ancestors([one.op]) for one in op.inputs] for op in ops if op.type == "Complex"]
+    return any(variable in imaginary and variable not in real for real, imaginary in parts)
 
 
 def is_value(value):
@@ -343,7 +350,7 @@ class StepProgram:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
         self.silent, self.changed, self.rates = False, False, 0.0
-        self.overridden, self.through_gradient, self.stops = "", [], 0
+        self.overridden, self.through_gradient, self.stops, self.imaginary = "", [], 0, []
         self.summands = ()
         self.kept = self.slots()
         self.first = self.values(self.kept)

@@ -155,5 +155,6 @@ def about_run(program, names, batches):
         "overridden": program.overridden,
         "through_gradient": program.through_gradient,
         "stops": program.stops,
+        "imaginary": program.imaginary,
         "summands": list(program.summands),
     }

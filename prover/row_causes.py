@@ -8,6 +8,7 @@ from .passes import moves
 from .reasons import listed_names, reason
 
 COLUMNS = 40  # of an input, each of which may be looked up in a table of its own
+SOME = 0.02  # of the largest gap: what is less in each row is the same
 ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
 
 
@@ -27,9 +28,11 @@ def repeated_rows(case):
     names, step = [one.name for one in case.old.trained], case.old.steps[case.t]
     bad = list(np.flatnonzero(case.wrong[case.kind][case.t]))
     inputs = [one for one in step.inputs if one.dtype.kind in "iu" and one.size]
-    # Two may be looked up in one table, and each column of one in a table of its own.
+    # Two may be looked up in one table, and each column of one in a table of its own; or what an
+    # example looks up is added up, and that of all is.
     joined = [np.append(*both) for both in itertools.combinations(inputs, 2)]
     joined += [column for one in inputs if one.ndim == 2 for column in one.T[:COLUMNS]]
+    joined += [twice_in_one(one) for one in inputs if one.ndim == 2]
     guesses, inputs = len(inputs), inputs + joined
     used = [inputs if rows is None else [rows] for rows in step.rows]
     if case.kind == "gradient":
@@ -50,7 +53,8 @@ def repeated_rows(case):
             told = True
             continue
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
-        limit = max(ROWS, case.tolerance[case.kind][case.t, k]) * np.abs(old[k]).max()
+        largest, rounding = np.abs(old[k]).max(), case.tolerance[case.kind][case.t, k]
+        limit = max(min(ROWS * largest, SOME * gap.max()), rounding * largest)
         differ = set(np.flatnonzero(gap > limit))
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
@@ -67,6 +71,12 @@ def repeated_rows(case):
         return None
     evidence = f"{len(differ)} rows differ, each of them used more than once"
     return reason("repeated-rows", evidence, name=listed_names(names[k] for k in bad))
+
+
+def twice_in_one(inputs):
+    """Return the rows that examples use, and once more those that one example uses again."""
+    rows = np.unique(inputs)
+    return np.append(rows, [row for row in rows if np.sum(inputs == row, 1).max() > 1]).astype(int)
 
 
 def mean_of_uses(new, old, used):
