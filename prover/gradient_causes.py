@@ -274,7 +274,10 @@ def first_order(case):
         return None
     gaps, parts, whole, losses = [], [], [], list(step.losses)
     size, new = len(step.gradients), case.new.steps[case.t].gradients
-    for k in np.flatnonzero(case.wrong["gradient"][case.t]):
+    bad = np.flatnonzero(case.wrong["gradient"][case.t])
+    if any(goes_through(step, k) for k in range(size) if k not in bad):
+        return None  # it is missing there as well
+    for k in bad:
         old, terms = step.gradients[k], (step.terms if len(losses) > 1 else step.gradients)[k::size]
         near = [n for n, one in enumerate(terms) if relative_difference(one, old) < SAME_TERM]
         if not near or old is None or new[k] is None or losses[near[0]] not in through:
