@@ -274,10 +274,7 @@ def first_order(case):
         return None
     gaps, parts, whole, losses = [], [], [], list(step.losses)
     size, new = len(step.gradients), case.new.steps[case.t].gradients
-    bad = np.flatnonzero(case.wrong["gradient"][case.t])
-    if any(goes_through(step, k) for k in range(size) if k not in bad):
-        return None  # it is missing there as well
-    for k in bad:
+    for k in np.flatnonzero(case.wrong["gradient"][case.t]):
         old, terms = step.gradients[k], (step.terms if len(losses) > 1 else step.gradients)[k::size]
         near = [n for n, one in enumerate(terms) if relative_difference(one, old) < SAME_TERM]
         if not near or old is None or new[k] is None or losses[near[0]] not in through:
@@ -294,7 +291,9 @@ def first_order(case):
         return reason("sum-over-targets", evidence, what=what)
     scaled = factor_between(gaps, whole)[1] < min(0.3, 0.5 * rest)
     small = case.apart["gradient"][case.t].max() < 1e-2
-    most = 0.05 if small or share < 0.02 else 0.95
+    others = np.flatnonzero(~case.wrong["gradient"][case.t])
+    strict = small or share < 0.02 or any(goes_through(step, k) for k in others)
+    most = 0.05 if strict else 0.95
     if scaled or not 0 < np.real(share) < 1.5 or rest > most:
         return None  # what differs is not the part that goes through the gradient
     if abs(share - 1) < 1e-3 and 0 < rest < 1e-2:

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from .arrays import np
 from .forms import UNITS, NotComparable, Weight, as_stored, first_line
-from .summands import NUMBERS, Examples, ancestors, of_summands, summands_of
+from .summands import NUMBERS, Examples, ancestors, behind_imaginary, of_summands, summands_of
 
 KEPT = (
     "beta1_power",
@@ -216,12 +216,6 @@ def as_fed(place, value):
     return np.array(value, None if kind is None or kind.kind == "O" else kind)
 
 
-def behind_imaginary(variable, ops):
-    """Return whether a variable is behind the imaginary part of numbers, and not the real one."""
-    parts = [[ancestors([one.op]) for one in op.inputs] for op in ops if op.type == "Complex"]
-    return any(variable in imaginary and variable not in real for real, imaginary in parts)
-
-
 def is_value(value):
     """Return whether a feed is a value, and not a tensor."""
     return not hasattr(value, "graph") and value is not None
@@ -349,9 +343,8 @@ class StepProgram:
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
-        self.silent, self.changed, self.rates = False, False, 0.0
+        self.silent, self.changed, self.rates, self.summands = False, False, 0.0, ()
         self.overridden, self.through_gradient, self.stops, self.imaginary = "", [], 0, []
-        self.summands = ()
         self.kept = self.slots()
         self.first = self.values(self.kept)
 

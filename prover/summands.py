@@ -49,10 +49,10 @@ def summands_of(loss, trained, places):
             open_tensors += inner
         else:
             closed.append(tensor)
-    return {f"{t.op.name}, {WEIGHTS}" if alone(t, fed) else t.op.name: t for t in closed}
+    return {f"{t.op.name}, {WEIGHTS}" if of_weights_alone(t, fed) else t.op.name: t for t in closed}
 
 
-def alone(tensor, fed):
+def of_weights_alone(tensor, fed):
     """Return whether a tensor is made of weights alone, or of the squares of rows of these."""
     behind = ancestors([tensor.op], False)
     kinds, rows = {one.type for one in behind}, behind & fed
@@ -74,6 +74,12 @@ def ancestors(ops, control=True):
             seen.add(op)
             open_ops += [one.op for one in op.inputs] + list(op.control_inputs if control else ())
     return seen
+
+
+def behind_imaginary(variable, ops):
+    """Return whether a variable is behind the imaginary part of numbers, and not the real one."""
+    parts = [[ancestors([one.op]) for one in op.inputs] for op in ops if op.type == "Complex"]
+    return any(variable in imaginary and variable not in real for real, imaginary in parts)
 
 
 def of_summands(v1, loss, summands, trained):
