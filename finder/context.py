@@ -18,6 +18,13 @@ LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
 MANY = re.compile(r"s$|list|var|param|theta|collection", re.I)
 STEPS = 50  # so many values are followed back
 OFF = ("disable_eager_execution()", "disable_v2_behavior()")
+# What TensorFlow 2 has for graphs under its own names, and what not even its compat.v1 has.
+KEPT = re.compile(
+    r"tf\.(?:gradients|hessians|RegisterGradient|Graph\(\)\.\w+)$"
+    r"|tf\.python\.(?:training|tpu|framework\.ops|ops\.(?:gradient_checker|gradients_\w+"
+    r"|parallel_for\.gradients|gradients(?=\.(?:gradients|hessians)$)))\."
+).match
+LOST = re.compile(r"tf\.(?:contrib|estimator|keras)\b|K\.").match
 
 
 class Code:
@@ -48,16 +55,28 @@ class Code:
         words = any(word in self.whole for word in GRAPH_WORDS)
         return words or re.search(r"train\.\w*Optimizer\b", self.whole) is not None
 
-    def works(self, site):
+    def works(self, asked):
         """Return why an old call still works where it stands, or an empty text."""
-        around = site.around
-        while around:
+        around, kept = asked.site.around, self._is_kept(asked)
+        while around and kept:
             if around.kind == "def" and self._is_compiled(around):
                 return "it still works here, inside a tf.function"
             if any(self._is_graph(one, around.scope) for one in getattr(around.node, "items", ())):
                 return "it still works here, inside a tf.Graph"
             around = around.around
-        return "it still works while eager execution is off" if self.off else ""
+        return "it still works while eager execution is off" if self.off and kept else ""
+
+    def _is_kept(self, asked):
+        """Tell whether TensorFlow 2 has, for graphs, what an old call asks for."""
+        rule, node = asked.rule, asked.site.node
+        if rule.trap or rule.gone_since != "2.0":
+            return False
+        found = self.names.meanings(getattr(node, "func", node), asked.site.scope)
+        found = [one for one in found if one.kind == "path"]
+        if not found:  # of whose object nothing is known
+            v1 = "compat.v1" in self.whole or "compat import v1" in self.whole
+            return rule.of == "anything" or (rule.of == "optimizer" and v1)
+        return any(KEPT(one.path) or (one.v1 and not LOST(one.path)) for one in found)
 
     def _is_compiled(self, around):
         marks = (self.names.paths(one, around.scope) for one in decorators(around.node))

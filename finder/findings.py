@@ -78,7 +78,7 @@ def finding_of(code, asked):
         certainty="certain" if certain else "likely",
         page=BASE + (notes.page or rule.page),
         silent=rule.silent or notes.silent or any(one.silent for one in arguments),
-        works="" if rule.trap else code.works(asked.site),
+        works=code.works(asked),
         how=source.how or "parsed",
         edits=list(edits(code, whole)) if asked.certain and not source.how else [],
     )

@@ -10,13 +10,18 @@ REWRITE = "enable_mixed_precision_graph_rewrite()"
 GIVES_FUNCTION = {"functools.partial", "partial"}
 
 
-class Meaning(namedtuple("Meaning", "kind path calls of", defaults=("", 0, None))):
+class Meaning(namedtuple("Meaning", "kind path calls of v1", defaults=("", 0, None, False))):
     """What an expression may stand for.
 
     "path": a dotted name from elsewhere, in which `x()` is what calling x gives; "unbound": one
     whose first name nothing binds; "def", "class" and "super": what has the scope `of`, a class
-    called so many times; "item": what holds the meaning `of`.
+    called so many times; "item": what holds the meaning `of`. `v1` tells whether the path leads
+    through tensorflow.compat.v1, which it no longer shows.
     """
+
+    def at(self, path):
+        """Return the meaning of a dotted name to which this one leads."""
+        return self._replace(path=canonical(path), v1=self.v1 or "compat.v1" in path)
 
     def is_any(self, *names):
         """Tell whether this is one of these builtins."""
@@ -82,9 +87,9 @@ class Names(Bindings):
         if bound:
             return found
         for star in self.module.stars:
-            path = canonical(star + "." + name)
-            if ruled(path) or name in KNOWN:
-                found.add(Meaning("path", KNOWN.get(name, path)))
+            one = Meaning("path").at(star + "." + name)
+            if one.rule() or name in KNOWN:
+                found.add(one._replace(path=KNOWN.get(name, one.path)))
         if not found:
             found.add(Meaning("path", KNOWN[name]) if name in KNOWN else Meaning("unbound", name))
         return found
@@ -95,7 +100,7 @@ class Names(Bindings):
     def _of_binding(self, name, bound, where, depth):
         if bound.kind == "path":
             other = is_other_tf(name, bound.value)
-            return {Meaning("path", "tf" if other else canonical(bound.value))}
+            return {Meaning("path").at("tf" if other else bound.value)}
         if bound.kind in ("def", "class"):
             return {Meaning(bound.kind, of=bound.scope)}
         found = self.meanings(bound.value, bound.scope, depth)
@@ -115,7 +120,7 @@ class Names(Bindings):
                 if one.kind == "class" and one.calls < 2:
                     found |= self._member(one.of, node.attr, depth)
                 elif one.kind in ("path", "unbound"):
-                    found.add(one._replace(path=canonical(one.path + "." + node.attr)))
+                    found.add(one.at(one.path + "." + node.attr))
         if not found and node.attr in ("tf", "_tf"):
             found.add(Meaning("path", "tf"))
         return found
@@ -149,7 +154,7 @@ class Names(Bindings):
                 name = string_of(node.args[1])
                 for held in self.meanings(first, scope, depth) if name else ():
                     if held.kind in ("path", "unbound"):
-                        found.add(held._replace(path=canonical(held.path + "." + name)))
+                        found.add(held.at(held.path + "." + name))
             elif one.is_any("super"):
                 owner = scope.owner()
                 if owner:
@@ -157,7 +162,7 @@ class Names(Bindings):
             elif one.is_partial():
                 found |= self.meanings(first, scope, depth)
             elif one.is_any("__import__") or one == IMPORT_MODULE:
-                found.add(Meaning("path", canonical(string_of(first) or "unknown")))
+                found.add(Meaning("path").at(string_of(first) or "unknown"))
             elif one.kind == "def":
                 for value in one.of.returns[:8]:
                     found |= self.meanings(value, one.of, depth)
