@@ -150,7 +150,10 @@ def of_optimizer(code, site):
     known = [one for one in objects if one.kind in ("path", "unbound")]
     certain = certain and all(code.names.optimizer_kind({one}) for one in known)
     rule = method_rule(method, kind)
-    if not rule or (method == "apply_gradients" and is_as_ever(code, site, kind, words)):
+    # TensorFlow 2 has these in tensorflow.compat.v1 alone, or not at all.
+    lacks = any(re.match(r"tf\.(?:train|contrib)\.", one.path) and not one.v1 for one in known)
+    as_ever = method == "apply_gradients" and is_as_ever(code, site, kind, words)
+    if not rule or (as_ever and not (lacks and kind == "v1")):
         return None
     paths = (one.path for one in objects if one.kind == "path")
     if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in paths):
