@@ -93,7 +93,7 @@ def word_rule(code, path, rest):
     """Return the rule for a dotted name in front of a bracket, which `rest` follows, or None."""
     first, _, tail = path.partition(".")
     for one in sorted(code.names.named(first, code.names.module)):
-        rule = one.rule(tail)
+        rule = tail != "test.compute_gradient" and one.rule(tail)
         if rule:
             return rule
     receiver, _, method = path.rpartition(".")
