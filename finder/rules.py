@@ -62,7 +62,7 @@ BACKEND = re.compile(
     r"^(?:(?:tf\.)(?:python\.|contrib\.)?)?(?:\w+\.)*?(?:tf_)?(?:keras|bert4keras)\.(?:\w+\.)*?backend\."
 )
 OPTIMIZER = re.compile(
-    r"^(?:tf\.(?:train|contrib|python|tpu|estimator)\.|horovod\.|hvd\.).*?\b(\w*Optimizer\w*)\b"
+    r"^(?:tf\.(?:train|contrib|python|tpu|estimator)\.|horovod\.|hvd\.).*?\b(?:\w*Optimizer\w*|clip_gradients_by_norm)\b"
 )
 KERAS_OPTIMIZER = re.compile(
     r"^(?:tf\.|tf_|tf\.python\.|tf\.contrib\.|bert4keras\.|\w+\.)?keras\.(?:\w+\.)*optimizers?(?:_v[12])?\."
