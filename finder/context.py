@@ -159,7 +159,9 @@ class Code:
             return True
         bound = scope.bindings(node.id)[0] if isinstance(node, ast.Name) else ()
         return any(
-            isinstance(one.value, LISTS) or MANY.search(last_name(one.value)) for one in bound
+            isinstance(one.value, LISTS) or MANY.search(last_name(one.value))
+            for one in bound
+            if one.kind != "part"
         )
 
 

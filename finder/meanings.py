@@ -1,12 +1,18 @@
 """Meanings: what an expression may stand for, through imports, aliases and attributes."""
 
+import ast
+import builtins
+import re
 from collections import namedtuple
 
-from .names import Bindings, string_of
+from .names import Bindings, index_of, string_of
 from .rules import FOREIGN, KERAS_OPTIMIZER, KNOWN, OPTIMIZER, canonical, head, ruled
 
 DEPTH = 12  # so many steps are followed, and so many meanings kept
 REWRITE = "enable_mixed_precision_graph_rewrite()"
+TENSORFLOWS = ("tf", "tf1", "tfv1")  # what one imports TensorFlow as
+# What has other modules that one imports as tf.
+OTHERWISE = re.compile(r"torch|.*\btransform(?:s|ations)\b").match
 GIVES_FUNCTION = {"functools.partial", "partial"}
 
 
@@ -27,6 +33,12 @@ class Meaning(namedtuple("Meaning", "kind path calls of v1", defaults=("", 0, No
         """Tell whether this is one of these builtins."""
         return self.kind == "unbound" and self.path in names
 
+    def is_settled(self):
+        """Tell whether this is known to be of TensorFlow, or known to be something else."""
+        if self.kind == "path":
+            return self.path.startswith("tf") or head(self.path) in FOREIGN
+        return self.kind != "unbound" or hasattr(builtins, head(self.path))
+
     def is_partial(self):
         """Tell whether calling this gives what its first argument is."""
         return self.kind in ("path", "unbound") and self.path in GIVES_FUNCTION
@@ -40,8 +52,8 @@ class Meaning(namedtuple("Meaning", "kind path calls of v1", defaults=("", 0, No
 
 def is_other_tf(name, path):
     """Tell whether what is imported as tf is a module that, it seems, passes TensorFlow on."""
-    ours = canonical(path).startswith(("tf", "K")) or head(path) in FOREIGN
-    return name in ("tf", "tf1", "tfv1") and not ours
+    known = canonical(path).startswith(("tf", "K")) or head(path) in FOREIGN or OTHERWISE(path)
+    return name in TENSORFLOWS and not known
 
 
 IMPORT_MODULE = Meaning("path", "importlib.import_module")
@@ -103,11 +115,16 @@ class Names(Bindings):
             return {Meaning("path").at("tf" if other else bound.value)}
         if bound.kind in ("def", "class"):
             return {Meaning(bound.kind, of=bound.scope)}
+        if bound.kind == "part":
+            return self._of_subscript(bound, bound.scope, depth)
+        if bound.kind == "hint":
+            hint = bound.value
+            while isinstance(hint, ast.Subscript):  # Optional[…]
+                hint = index_of(hint)
+            found = self._of_call(ast.Call(hint, [], []), bound.scope, depth)
+            return {one for one in found if one.is_settled()}
         found = self.meanings(bound.value, bound.scope, depth)
-        if name in ("tf", "tf1", "tfv1") and not any(
-            one.kind == "path" and (one.path.startswith("tf") or head(one.path) in FOREIGN)
-            for one in found
-        ):
+        if name in TENSORFLOWS and not any(one.is_settled() for one in found):
             return {Meaning("path", "tf")}  # what some function imported
         return found
 
@@ -177,8 +194,11 @@ class Names(Bindings):
         return {one.of for one in found if one.kind == "item"}
 
     def _of_dict(self, node, scope, depth):
-        values = (self.meanings(value, scope, depth) for value in node.values[:20])
+        held = getattr(node, "values", None) or getattr(node, "elts", ())
+        values = (self.meanings(value, scope, depth) for value in held[:20])
         return {Meaning("item", of=one) for value in values for one in value}
+
+    _of_list = _of_tuple = _of_dict
 
     def _of_ifexp(self, node, scope, depth):
         return self.meanings(node.body, scope, depth) | self.meanings(node.orelse, scope, depth)

@@ -18,7 +18,8 @@ class Binding(namedtuple("Binding", "kind value scope")):
     """What a name may be.
 
     For the kind "path", `value` is dotted; for "value", an expression in `scope`, or None; for
-    "def" and "class", `scope` is that of its body.
+    "part", the expression holds it; for "hint", it is the class, as an annotation says; for "def"
+    and "class", `scope` is that of its body.
     """
 
 
@@ -40,7 +41,6 @@ class Scope:
         self.parent, self.kind, self.node = parent, kind, node
         self.names, self.attributes, self.items, self.returns = {}, {}, {}, []
         self.stars, self.me, self.number = [], None, next(Scope.made)
-        self.loops = {}  # the last names of what the loops go over, by that which they bind
 
     def __lt__(self, other):
         """Tell which stands first."""
@@ -115,12 +115,16 @@ class Bindings:
         elif kind == "Assign":
             for target in node.targets:
                 self._assign(target, node.value, scope)
-        elif kind in ("AnnAssign", "AugAssign", "NamedExpr") and node.value is not None:
-            self._assign(node.target, node.value, scope)
+        elif kind in ("AnnAssign", "AugAssign", "NamedExpr"):
+            if node.value is not None:
+                self._assign(node.target, node.value, scope)
+            if kind == "AnnAssign" and isinstance(node.target, ast.Name):
+                scope.bind(node.target.id, "hint", node.annotation, scope)
         elif kind in ("For", "AsyncFor", "comprehension"):
-            self._assign(node.target, None, scope)
             if isinstance(node.target, ast.Name):
-                scope.loops.setdefault(node.target.id, []).append(last_name(node.iter))
+                scope.bind(node.target.id, "part", node.iter, scope)
+            else:
+                self._assign(node.target, None, scope)
         elif kind == "Return" and node.value is not None:
             scope.returns.append(node.value)
         elif kind == "Global":
@@ -143,6 +147,8 @@ class Bindings:
         pairs += [(arg, None) for arg in (given.vararg, given.kwarg) if arg]
         for arg, default in pairs:
             inner.bind(arg.arg, "value", default, scope)
+            if arg.annotation is not None:
+                inner.bind(arg.arg, "hint", arg.annotation, scope)
         if name is None:
             inner.returns.append(node.body)
         return inner

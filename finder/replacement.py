@@ -98,8 +98,7 @@ def expression(code, asked, name):
 
 def variable_list(code, node, text, scope):
     """Return the text of a list of variables, or none for what a loop takes from who knows what."""
-    where = scope.bindings(text)[1]
-    loops = where.loops.get(text, []) if where else []
+    loops = [last_name(one.value) for one in scope.bindings(text)[0] if one.kind == "part"]
     if is_one_tensor(code, node, scope) or (loops and all(map(LISTED.search, loops))):
         return f"[{text}]"
     return "" if loops and text[-1] != "s" else text
