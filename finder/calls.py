@@ -222,4 +222,17 @@ def guessed_kind(code, site, words):
     of_model = getattr(getattr(held, "value", None), "id", "") == "self" and owner
     bases = owner.node.bases if of_model and last_name(held) == "optimizer" else ()
     model = any(map(KERAS_MODEL, set().union(*(code.names.paths(b, owner.parent) for b in bases))))
-    return "keras" if model or isinstance(first, ast.Lambda) else "v1"
+    keras = model or isinstance(first, ast.Lambda) or kinds_tested(code, held) == {"keras"}
+    return "keras" if keras else "v1"
+
+
+def kinds_tested(code, held):
+    """Return of what kinds a file asks whether an object of that name is."""
+    calls = (one for one in code.names.sites if isinstance(one.node, ast.Call))
+    asked = (one for one in calls if last_name(one.node.func) == "isinstance" and one.node.args[1:])
+    name, kinds = last_name(held).strip("_"), set()
+    for node, scope, *_ in asked:
+        if last_name(node.args[0]).strip("_") == name:
+            for one in getattr(node.args[1], "elts", node.args[1:]):
+                kinds.add(code.names.optimizer_kind(code.names.meanings(one, scope)))
+    return kinds - {""}  # of no optimizer, such as a text
