@@ -12,7 +12,9 @@ TOKEN = re.compile(
     re.S,
 )
 NEST = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
-MAGIC = re.compile(r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$)[^\n]*", re.M)
+MAGIC = re.compile(
+    r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$|[\w.,\[\]'\" \t]+=[ \t]*[%!])[^\n]*", re.M
+)
 
 
 class ArgumentSpan(namedtuple("ArgumentSpan", "name first start end comma")):
