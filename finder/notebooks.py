@@ -4,7 +4,7 @@ import json
 import re
 from collections import namedtuple
 
-from .tokens import line_starts, magics
+from .tokens import magics
 
 
 class Line(namedtuple("Line", "code file_line cell cell_line")):
@@ -63,11 +63,12 @@ def without_magics(lines):
     """Return the lines of a cell, in which a command of IPython does nothing."""
     code = "\n".join(lines)
     other = lines and re.match(r"%%(?!time|capture|prun)", lines[0])  # another language
-    starts = set(line_starts(code) if other else (start for start, _ in magics(code)))
-    return [
-        re.match(r"\s*", line)[0] + "pass" if start in starts else line
-        for line, start in zip(lines, line_starts(code))
-    ]
+    done, at = [], 0
+    for start, end in [(0, len(code))] if other else magics(code):
+        idle = re.compile(r"\s*").match(code, start)[0] + "pass"
+        done += [code[at:start], "\n".join([idle] * (code.count("\n", start, end) + 1))]
+        at = end
+    return ("".join(done) + code[at:]).split("\n")
 
 
 def in_cell(found, lines):

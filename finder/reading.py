@@ -105,7 +105,7 @@ class Text:
             text = re.sub(r"^[ \t]+", lambda found: found[0].expandtabs(8), text, flags=re.M)
         self.text = self.original = code = text
         for start, end in magics(text):
-            code = code[:start] + "#" * (end - start) + code[end:]
+            code = code[:start] + re.sub(r"[^\n]", "#", code[start:end]) + code[end:]
         words = list(tokens(code))
         spans = list(logical_lines(code, words))
         self.deep = is_deep(words)

@@ -13,7 +13,8 @@ TOKEN = re.compile(
 )
 NEST = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 MAGIC = re.compile(
-    r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$|[\w.,\[\]'\" \t]+=[ \t]*[%!])[^\n]*", re.M
+    r"^[^\S\n]*(?:[%!?]|[\w.]+\?+[^\S\n]*$|\w[\w.,\[\]'\" \t]*=[ \t]*[%!])(?:[^\n]*\\\n)*[^\n]*",
+    re.M,
 )
 
 
@@ -121,7 +122,7 @@ def logical_lines(text, words):
 
 
 def magics(text):
-    """Yield start and end of each command of IPython: a line that continues no other."""
+    """Yield start and end of each command of IPython: lines that continue no other."""
     at = 0
     while at is not None:
         command = MAGIC.match(text, at)

@@ -207,15 +207,15 @@ def test_words_mean_the_same_in_every_run():
 
 def test_line_that_continues_another_is_no_command():
     """Inside brackets, a percent sign is an operator; outside, a command opens no bracket."""
-    held = ["files, a.b = !ls\n", "t = %timeit -o f(x)\n"]
+    held = ["files, a.b = !ls\n", "t = %timeit -o f(x)\n", "!curl a \\\n", "  | sort (\n"]
     call = ["g = tf.gradients(y, x, name='%s'\n", "  % 'g')\n"]
     source = ["import tensorflow as tf\n", "!echo (\n", "% ls\n", *held, *call]
     cells = [{"cell_type": "code", "source": source}]
     (found,) = find(json.dumps({"cells": cells}), "a.ipynb")
-    assert (found["cell_line"], found["how"]) == (6, "parsed")
+    assert (found["cell_line"], found["how"]) == (8, "parsed")
     assert found["call"] == "tf.gradients(y, x, name='%s' % 'g')"
     (found,) = find("".join(source), "a.py")
-    assert (found["line"], found["how"]) == (6, "mended")
+    assert (found["line"], found["how"]) == (8, "mended")
 
 
 def test_tape_of_somebody_else_is_not_certain():
