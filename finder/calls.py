@@ -39,7 +39,7 @@ def of_call(code, site):
             return named_at(code, site, RULE["replaced tf.gradients"])
     rule = first_rule(found, len(node.args) + len(node.keywords))
     if rule:
-        return called_at(code, site, registered(code, site, rule), is_bound(site), skip)
+        return called_at(code, site, registered(code, site, rule), is_bound(code, site), skip)
     attribute = getattr(node.func, "attr", "")
     rules, registers = METHODS.get(attribute, {}), RULE["RegisterGradient for a map"]
     rule = registers if attribute == "RegisterGradient" else rules.get("anything")
@@ -57,9 +57,11 @@ def of_call(code, site):
     return None
 
 
-def is_bound(site):
-    """Tell whether the first name of a call is bound; in a fragment, tf is a good guess."""
-    node = site.node.func
+def is_bound(code, site):
+    """Tell whether the first name of what is old is bound; in a fragment, tf is a good guess."""
+    node = getattr(site.node, "func", site.node)
+    if any(one.endswith(".tf_gradients") for one in code.names.paths(node, site.scope)):
+        return False  # only its name says that it passes TensorFlow's on
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     if not isinstance(node, ast.Name):
@@ -94,7 +96,7 @@ def of_attribute(code, site):
     rule = first_rule(code.names.meanings(node, site.scope))
     if rule and isinstance(node.ctx, ast.Store) and rule.id == "tf.gradients":
         rule = RULE["replaced tf.gradients"]
-    return rule and named_at(code, site, rule)
+    return rule and named_at(code, site, rule, is_bound(code, site))
 
 
 def of_name(code, site):
@@ -105,7 +107,7 @@ def of_name(code, site):
     if node in code.consumed or not site.scope.bindings(node.id)[0]:
         return None
     rule = first_rule(code.names.meanings(node, site.scope))
-    return rule and named_at(code, site, rule)
+    return rule and named_at(code, site, rule, is_bound(code, site))
 
 
 def first_rule(meanings, count=0):

@@ -5,10 +5,17 @@ import pytest
 from finder.find import find
 
 
-@pytest.mark.parametrize("line", ["import sugartensor as tf", "from lingvo import compat as tf"])
-def test_tf_may_be_passed_on_by_another_module(line):
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("import sugartensor as tf", "tf.gradients"),
+        ("from lingvo import compat as tf", "tf.gradients"),
+        ("from .math import tf_gradients", "tf_gradients"),
+    ],
+)
+def test_tf_may_be_passed_on_by_another_module(line, name):
     """What is imported as tf is TensorFlow, it seems; a library of its own is not."""
-    (found,) = find(f"{line}\ng = tf.gradients(y, x)\n")
+    (found,) = find(f"{line}\ng = {name}(y, x)\n")
     assert (found["rule"], found["certainty"]) == ("tf.gradients", "likely")
     assert not find("import jax as tf\ng = tf.gradients(y, x)\n")
 
