@@ -230,11 +230,9 @@ def guessed_kind(code, site, words):
 
 def kinds_tested(code, held):
     """Return of what kinds a file asks whether an object of that name is."""
-    calls = (one for one in code.names.sites if isinstance(one.node, ast.Call))
-    asked = (one for one in calls if last_name(one.node.func) == "isinstance" and one.node.args[1:])
-    name, kinds = last_name(held).strip("_"), set()
-    for node, scope, *_ in asked:
-        if last_name(node.args[0]).strip("_") == name:
-            for one in getattr(node.args[1], "elts", node.args[1:]):
-                kinds.add(code.names.optimizer_kind(code.names.meanings(one, scope)))
+    names, name, kinds = code.names, last_name(held).strip("_"), set()
+    for node, scope, *_ in names.calls_of("isinstance"):
+        if node.args and last_name(node.args[0]).strip("_") == name:
+            classes = getattr(node.args[-1], "elts", node.args[1:])
+            kinds |= {names.optimizer_kind(names.meanings(one, scope)) for one in classes}
     return kinds - {""}  # of no optimizer, such as a text

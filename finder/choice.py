@@ -189,13 +189,10 @@ def explained_code(number):
     if number not in NUMBERS:
         raise ValueError(f"{number} is no code; see them all: --explain all")
     rule = NUMBERS[number]
-    lines = [
-        f"{number}  {rule.id}: {'trap' if rule.trap else rule.verdict}",
-        "  write: " + rule.write,
-    ]
-    lines += [
-        "  found as: " + ", ".join([*rule.names, *(f".{one}()" for one in rule.methods)])
-    ] * bool(rule.names or rule.methods)
+    verdict = "trap" if rule.trap else rule.verdict
+    lines = [f"{number}  {rule.id}: {verdict}", "  write: " + rule.write]
+    forms = [*rule.names, *(f".{one}()" for one in rule.methods)]
+    lines += ["  found as: " + ", ".join(forms)] * bool(forms)
     lines += [f"  {name}: {fate.verdict}; {fate.write}" for name, fate in rule.arguments.items()]
     lines += [f"  gone since: TensorFlow {rule.gone_since}"] * (rule.gone_since != "2.0")
     return "\n".join([*lines, "  see: " + BASE + rule.page]).replace("`", "")

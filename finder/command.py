@@ -28,15 +28,12 @@ def command_options(arguments):
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder, or - for input")
     formats = ("text", "json", "sarif", "github")
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
-    parser.add_argument(
-        "--fix", action="store_true", help="rename or drop old keywords of tapes, where certain"
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="show what --fix would change, as a patch"
-    )
-    parser.add_argument(
-        "--compat", action="store_true", help="with these: import tensorflow.compat.v1 for graphs"
-    )
+    for name, says in (
+        ("fix", "rename or drop old keywords of tapes, where certain"),
+        ("diff", "show what --fix would change, as a patch"),
+        ("compat", "with these: import tensorflow.compat.v1 for graphs"),
+    ):
+        parser.add_argument("--" + name, action="store_true", help=says)
     for name, metavar, says in (
         ("select", "CODES", "only these, such as TFG101,TFG6"),
         ("ignore", "CODES", "all but these"),
@@ -108,9 +105,8 @@ def looked_through(asked, choice):
         done = fix_file(path, looked, asked.diff, asked.compat) if change else ""
         for message in filter(None, [looked.message, done]):
             print(f"{path}: {message}", file=sys.stderr)
-        found += (
-            counting_findings(looked_at(path), choice) if done == "changed" else looked.findings
-        )
+        again = looked_at(path) if done == "changed" else every
+        found += counting_findings(again, choice)
     return found, len(paths) + folders, len(unread)
 
 

@@ -20,10 +20,10 @@ STEPS = 50  # so many values are followed back
 OFF = ("disable_eager_execution()", "disable_v2_behavior()")
 # What TensorFlow 2 has for graphs under its own names, and what not even its compat.v1 has.
 KEPT = re.compile(
-    r"tf\.(?:gradients|hessians|RegisterGradient|Graph\(\)\.\w+)$"
-    r"|tf\.python\.(?:training|tpu|framework\.ops|ops\.(?:gradient_checker|gradients_\w+"
-    r"|parallel_for\.gradients|gradients(?=\.(?:gradients|hessians)$)))\."
+    r"tf\.(?:gradients|hessians|RegisterGradient|Graph\(\)\.\w+|python\.ops\.gradients\.\w+s)$"
+    r"|tf\.python\.(?:training|tpu|framework\.ops|ops\.(?:gradient\w*_\w+|parallel_for\.\w+))\."
 ).match
+V1 = re.compile(r"\bcompat(?:\.| import )v1\b")
 LOST = re.compile(r"tf\.(?:contrib|estimator|keras)\b|K\.").match
 
 
@@ -74,8 +74,7 @@ class Code:
         found = self.names.meanings(getattr(node, "func", node), asked.site.scope)
         found = [one for one in found if one.kind == "path"]
         if not found:  # of whose object nothing is known
-            v1 = "compat.v1" in self.whole or "compat import v1" in self.whole
-            return rule.of == "anything" or (rule.of == "optimizer" and v1)
+            return rule.of == "anything" or (rule.of == "optimizer" and V1.search(self.whole))
         return any(KEPT(one.path) or (one.v1 and not LOST(one.path)) for one in found)
 
     def _is_compiled(self, around):
@@ -134,10 +133,9 @@ class Code:
     def mapped_gradients(self):
         """Return the names that the maps of this file give, or None if one is hidden."""
         found = set()
-        for one in self.names.sites:
-            if last_name(getattr(one.node, "func", None)) == "gradient_override_map":
-                values = getattr(next(iter(one.node.args), None), "values", [None])
-                found |= {self.names.constant(value, one.scope) for value in values}
+        for one in self.names.calls_of("gradient_override_map"):
+            values = getattr(next(iter(one.node.args), None), "values", [None])
+            found |= {self.names.constant(value, one.scope) for value in values}
         return found if found and None not in found else None
 
     def taken_apart(self, site):

@@ -13,9 +13,8 @@ from .tokens import line_starts, scan
 
 # What runs when the file is imported, and fails before all else.
 CONTRIB = re.compile(
-    r"^(?:import tensorflow\.contrib\b|from tensorflow(?:\.contrib\b| import .*\bcontrib\b)"
-    r"|\w+ *= *tf\.contrib\b).*",
-    re.M,
+    r"(?m)^(?:import tensorflow\.contrib\b|from tensorflow(?:\.contrib\b| import .*\bcontrib\b)"
+    r"|\w+ *= *tf\.contrib\b).*"
 )
 CHAIN = re.compile(r"((?:\)\s*\.\s*)?[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)\s*(\(?)")
 

@@ -1,7 +1,6 @@
 """Meanings: what an expression may stand for, through imports, aliases and attributes."""
 
 import ast
-import builtins
 import re
 from collections import namedtuple
 
@@ -37,7 +36,7 @@ class Meaning(namedtuple("Meaning", "kind path calls of v1", defaults=("", 0, No
         """Tell whether this is known to be of TensorFlow, or known to be something else."""
         if self.kind == "path":
             return self.path.startswith("tf") or head(self.path) in FOREIGN
-        return self.kind != "unbound" or hasattr(builtins, head(self.path))
+        return self.kind != "unbound" or self.path == "object()"
 
     def is_partial(self):
         """Tell whether calling this gives what its first argument is."""
@@ -200,11 +199,11 @@ class Names(Bindings):
 
     _of_list = _of_tuple = _of_dict
 
-    def _of_ifexp(self, node, scope, depth):
-        return self.meanings(node.body, scope, depth) | self.meanings(node.orelse, scope, depth)
-
     def _of_boolop(self, node, scope, depth):
-        return frozenset().union(*(self.meanings(one, scope, depth) for one in node.values))
+        parts = getattr(node, "values", None) or (node.body, node.orelse)
+        return frozenset().union(*(self.meanings(one, scope, depth) for one in parts))
+
+    _of_ifexp = _of_boolop
 
     def constant(self, node, scope, depth=0):
         """Return the string that an expression is, through names, or None."""

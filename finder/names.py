@@ -207,6 +207,10 @@ class Bindings:
         elif kind == "Call" or isinstance(node.ctx, ast.Store):
             self.sites.append(site)
 
+    def calls_of(self, name):
+        """Return the sites of calls by a last name."""
+        return [one for one in self.sites if last_name(getattr(one.node, "func", None)) == name]
+
 
 def string_of(node):
     """Return the string that a node is, or None."""

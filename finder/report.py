@@ -10,10 +10,8 @@ from .rules import BASE, VERDICTS, VERSION
 
 def to_do(found):
     """Tell whether a finding asks the reader to change something."""
-    fates = [found, *found.arguments]
-    return (
-        any(fate.verdict != "same" for fate in fates) or found.silent or found.steps or found.trap
-    )
+    changes = any(fate.verdict != "same" for fate in (found, *found.arguments))
+    return changes or found.silent or found.steps or found.trap
 
 
 def to_look_up(found):
@@ -85,16 +83,13 @@ def summary(findings, count, unread=0, known=0):
     lines += [f"{known} more are in the baseline."] if known else []
     passed = counted_verdicts(one for found in findings for one in to_look_up(found))
     lines += [f"Of their arguments: {passed}."] if passed else []
-    silent = [found for found in findings if found.silent]
-    if silent:
-        lines.append(f"{len(silent)} change without a message (SILENT): look at these first.")
-    steps = sum(found.steps for found in findings)
-    if steps:
-        lines.append(
-            f"{steps} may train on in OTHER STEPS: the optimizer's page says which do not."
-        )
-    if any(found.works for found in findings):
-        lines.append("Where it says that a call still works, you may leave it for now.")
+    for says, which in (
+        ("{} change without a message (SILENT): look at these first.", "silent"),
+        ("{} may train on in OTHER STEPS: the optimizer's page says which do not.", "steps"),
+        ("Where it says that a call still works, you may leave it for now.", "works"),
+    ):
+        many = sum(bool(getattr(found, which)) for found in findings)
+        lines += [says.format(many)] * bool(many)
     return "\n".join(lines)
 
 

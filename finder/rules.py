@@ -41,7 +41,8 @@ for _rule in RULE.values():
     for _method in _rule.methods:
         METHODS.setdefault(_method, {})[_rule.of] = _rule
 WORDS = {name.rsplit(".", 1)[-1] for name in NAMES} | set(METHODS) | {"total_loss", "GradientTape"}
-TRIGGERS = sorted(WORDS - {"function", "gradient"})
+# Words that are everywhere say nothing; what calls `train` of slim names slim somewhere.
+TRIGGERS = sorted(WORDS - {"function", "gradient", "train"} | {"slim", "tf_slim"})
 TRIGGER_K = re.compile(r"\.function\b|\bfunction\s*\(")
 VERDICTS = ("lost", "recipe", "gone", "renamed", "same")  # the worst first
 
