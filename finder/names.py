@@ -83,7 +83,7 @@ class Bindings:
             if kind in LOOKS:
                 self._record(Spot(node, scope, around, parent), kind)
             outside = inner is not scope
-            for field in node._fields:
+            for field in () if kind == "Name" else node._fields:  # half of all nodes
                 child = getattr(node, field, None)
                 if isinstance(child, list):
                     where = outside and field in ("decorator_list", "bases", "keywords")

@@ -55,9 +55,8 @@ FOREIGN = set(
     (
         "torch paddle gpflow scipy mindspore chainer mxnet theano lasagne jax optax flax z3 "
         "cvxpy pyomo ortools skopt nevergrad tensorflow_probability mesh_tensorflow autograd "
-        "numpy iminuit lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow "
-        "skfuzzy pymoo deap cntk caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms "
-        "pennylane sklearn botorch cma nlopt pyswarms bayes_opt"
+        "numpy iminuit lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow sklearn "
+        "skfuzzy pymoo deap cntk caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms"
     ).split()
 )
 BACKEND = re.compile(
