@@ -230,30 +230,6 @@ def scaled_gradients(case):
     return reason("replica-factor", evidence, said_as="scaled", number=number)
 
 
-def part_again(case):
-    """The loss is the same, and some gradients are a multiple: a part of it is a target, too."""
-    if case.kind != "gradient":
-        return None
-    new, old = case.new.steps[case.t].gradients, case.old.steps[case.t].gradients
-    bad = np.flatnonzero(case.wrong["gradient"][case.t])
-    if any(new[k] is None or old[k] is None for k in bad):
-        return None
-    fits = [factor_between([new[k]], [old[k]]) for k in bad]
-    alone = [float(np.real(factor)) for factor, rest in fits if rest < EXACT]
-    mixed = [rest for _, rest in fits if rest > 1e-2]
-    if len(alone) < 2 or not mixed or np.ptp(alone) > 1e-5 or alone[0] < 1 + 1e-5:
-        return None
-    some = [k for k, (_, rest) in zip(bad, fits) if rest < EXACT]
-    for one, other in zip(case.new.steps, case.old.steps):
-        again = factor_between([one.gradients[k] for k in some], [other.gradients[k] for k in some])
-        if again[1] > EXACT or abs(again[0] - alone[0]) > 1e-5:
-            return None  # what is clipped has another factor in each step
-    names = [case.old.trained[k].name for k in some]
-    what = f"the loss and {alone[0] - 1:.4g} times a part of it, through {listed_names(names)}"
-    evidence = f"these gradients are {alone[0]:.5g} times the old ones, others have a part more"
-    return reason("sum-over-targets", evidence, "possible", what=what)
-
-
 def overridden_gradient(case):
     """The old graph overrides a gradient, and the gradients upstream differ."""
     if not case.old.about["overridden"]:
@@ -405,7 +381,6 @@ GRADIENT = (
     first_order,
     clipped_first_order,
     other_summand,
-    part_again,
     partly_stopped,
     by_hand_conjugate,
 )
