@@ -11,9 +11,9 @@ from .passes import dense
 WEIGHTS = "of weights alone"
 LINEAR = {"Identity", "Neg", "Mean", "Sum", "Reshape", "Squeeze", "ExpandDims", "Cast"}
 SUMS = {"Add", "AddV2", "AddN", "Sub"}
-PLAIN = LINEAR | SUMS | {"Mul", "Square", "L2Loss", "Pow", "Abs", "Placeholder", "Const", "Pack"}
-PLAIN |= {"Gather", "GatherV2", "ResourceGather", "VarHandleOp", "ReadVariableOp", "VariableV2"}
-PLAIN |= {"Range", "Shape", "StridedSlice", "RealDiv"}
+SQUARES = LINEAR | SUMS | {"Mul", "Square", "L2Loss", "Pow", "Abs", "Placeholder", "Const", "Pack"}
+SQUARES |= {"Gather", "GatherV2", "ResourceGather", "VarHandleOp", "ReadVariableOp", "VariableV2"}
+SQUARES |= {"Range", "Shape", "StridedSlice", "RealDiv"}
 PRODUCTS = {"Mul", "RealDiv", "DivNoNan"}
 EXAMPLES = 200  # whose gradients are recorded one by one, at most
 PATIENCE = 60  # seconds that these may take
@@ -56,7 +56,7 @@ def of_weights_alone(tensor, fed):
     """Return whether a tensor is made of weights alone, or of the squares of rows of these."""
     behind = ancestors([tensor.op], False)
     kinds, rows = {one.type for one in behind}, behind & fed
-    plain = bool(kinds & {"Square", "L2Loss", "Pow", "Abs"}) and kinds <= PLAIN
+    plain = bool(kinds & {"Square", "L2Loss", "Pow", "Abs"}) and kinds <= SQUARES
     return not rows or (plain and all(one.outputs[0].dtype.is_integer for one in rows))
 
 
