@@ -8,7 +8,7 @@ from .passes import moves
 from .reasons import listed_names, reason
 
 COLUMNS = 40  # of an input, each of which may be looked up in a table of its own
-SOME = 0.02  # of the largest gap: what is less in each row is the same
+SHOWN = 0.02  # of the largest gap: what is less in each row is the same
 ROWS = 1e-3  # a row that is added up otherwise is apart by more, in units of the largest element
 
 
@@ -54,7 +54,7 @@ def repeated_rows(case):
             continue
         gap = np.abs(wide(new[k]) - wide(old[k])).reshape(len(old[k]), -1).max(1)
         largest, rounding = np.abs(old[k]).max(), case.tolerance[case.kind][case.t, k]
-        limit = max(min(ROWS * largest, SOME * gap.max()), rounding * largest)
+        limit = max(min(ROWS * largest, SHOWN * gap.max()), rounding * largest)
         differ = set(np.flatnonzero(gap > limit))
         if not all(np.any(new[k][row]) for row in differ):
             return None  # where slices are left out, one of them stays
