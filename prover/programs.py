@@ -91,7 +91,7 @@ class GraphProgram:
         self.unit, self.rates = graph_precision(ops, losses, names)
         self.kinds, self.silent = sorted({one.type for one in ops}), False
         self.overridden, self.stops = overridden(ops), stops_of([op.node_def for op in ops])
-        self.imaginary = [one.op.name for one in trained if behind_imaginary(one.op, ops)]
+        self.imaginary = behind_imaginary(ops, {one.op for one in trained})
 
     def gradients_of(self, v1, trained):
         """Add gradients, and return those asked for in each step; the optimizers' stand last."""

@@ -76,10 +76,10 @@ def ancestors(ops, control=True):
     return seen
 
 
-def behind_imaginary(variable, ops):
-    """Return whether a variable is behind the imaginary part of numbers, and not the real one."""
+def behind_imaginary(ops, weights):
+    """Return the names of weights behind the imaginary part of numbers, and not the real one."""
     parts = [[ancestors([one.op]) for one in op.inputs] for op in ops if op.type == "Complex"]
-    return any(variable in imaginary and variable not in real for real, imaginary in parts)
+    return sorted({one.name for real, imaginary in parts for one in weights & imaginary - real})
 
 
 def of_summands(v1, loss, summands, trained):
