@@ -32,6 +32,7 @@ WAYS = {
         "layers",
         "first half frozen",
         "last half asked for",
+        "the same, jit_compile inside",
     ),
     "memory-jacobian": ("pfor", "parallel_iterations=16", "without pfor"),
 }
@@ -113,6 +114,9 @@ def ways(tf, place, way):
         "half in stop_recording": unrecorded,
         "first half frozen": lambda x: gradient(x, layers, trained),
         "last half asked for": lambda x: gradient(x, layers, weights[half:]),
+        "the same, jit_compile inside": lambda x: gradient(
+            x, tf.function(layers, jit_compile=True), weights[half:]
+        ),
         "pfor": lambda x: few_by_few(tf, block, x),
         "parallel_iterations=16": lambda x: few_by_few(tf, block, x, parallel_iterations=16),
         "without pfor": lambda x: few_by_few(tf, block, x, experimental_use_pfor=False),
