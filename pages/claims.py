@@ -5,8 +5,8 @@ A text that a program of this repository printed, and that the page includes, sh
 A claim is a number in digits, an exception's name, a truth value, None, a quoted message, or
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
 calls a result must be printed, and so must a block of text. A word of `OUTCOMES` claims that
-something happens, which an example under the heading shows, or one that the paragraph links to,
-or public code that it links to.
+something happens, or where, which an example under the heading shows, or one that the paragraph
+links to, or public code that it links to.
 """
 
 import re
@@ -26,6 +26,12 @@ OUTCOMES = {
     r"hangs?": r"no end|killed",
     r"(?<!othing )warns|with a warning": r"(?i:warn)",
     r"gives ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
+    # Where it happens: on these words, sentences broke more often than on all others.
+    r"XLA|jit_compile(?:=True)?": r"jit_compile|XLA",
+    r"replicas?": r"Strategy|replica|tower|device",
+    r"complex": r"complex|\dj\b",
+    r"frozen(?! graph)": r"trainable ?= ?False|frozen",
+    r"[dD]ropout": r"[dD]ropout",
 }
 CLAIM = re.compile(
     rf'["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})'
@@ -67,6 +73,8 @@ def claims_in(tokens, line, links):
         elif token.type == "code_inline" and re.search(rf"\d|{NAME}", content):
             kind = "name" if re.fullmatch(NAME, content) else "code"
             yield Claim(content, kind, line, False, links)
+        elif token.type == "code_inline" and content.startswith("jit_compile"):
+            yield Claim(content, "outcome", line, False, links + around)
         before = "" if token.type == "softbreak" else before + content
         line += token.type == "softbreak"
 

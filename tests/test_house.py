@@ -15,8 +15,8 @@ from pages.history import git_says
 BUDGETS = {
     "checks": (336, "241 run and compare examples, a folder's in one process; 95 say what one is"),
     "pages": (
-        420,
-        "one parse of a page, and what is read from it, with every verdict and outcome",
+        424,
+        "one parse of a page, and what is read from it, with every verdict, outcome and place",
     ),
     "releases": (260, "what 25 releases printed, how that is replayed, and what it says"),
     "finder": (
