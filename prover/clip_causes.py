@@ -69,10 +69,7 @@ def steady_norm(case):
     def largest(one):
         return np.abs(one).max()
 
-    for label, side, other in (
-        ("new", case.new, case.old),
-        ("old", case.old, case.new),
-    ):
+    for label, side, other in (("new", case.new, case.old), ("old", case.old, case.new)):
         tops, free = table(side, largest), table(other, largest)
         top, first = tops.max(1), [wide(side.steps[steps[0]].gradients[k]) for k in places]
         equal = [np.sum(np.abs(np.abs(one) - top[0]) < EXACT * top[0]) for one in first]

@@ -9,12 +9,7 @@ from .forms import NotComparable, load_record
 from .record import record, record_step
 from .verdict import judged
 
-PUBLIC = (
-    record,
-    record_step,
-    compare,
-    assert_same,
-)  # what a program imports from the file
+PUBLIC = (record, record_step, compare, assert_same)  # what a program imports from the file
 
 
 def prover_options(arguments):
@@ -44,10 +39,7 @@ def run_prover(arguments=None):
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     if np is None:
-        print(
-            "prove_gradients.py: NumPy is missing: python -m pip install numpy",
-            file=sys.stderr,
-        )
+        print("prove_gradients.py: NumPy is missing: python -m pip install numpy", file=sys.stderr)
         return 2
     try:
         status = compare_command(asked)

@@ -109,10 +109,7 @@ class Comparison:
             return None, [], []
         finally:
             self.program.restore(kept)
-        nodes = [
-            *graph.node,
-            *(node for one in graph.library.function for node in one.node_def),
-        ]
+        nodes = [*graph.node, *(node for one in graph.library.function for node in one.node_def)]
         numbers = {value.type for node in nodes for value in node.attr.values()}
         kinds = [tf.dtypes.as_dtype(one).name for one in numbers if 0 < one < 24]
         kinds = [one for one in kinds if one != "float32"]  # of a rate, or of a constant
@@ -170,10 +167,7 @@ class Comparison:
 
     def in_old(self, values, change=False):
         """Return values of new variables as those of the old ones; None where there are none."""
-        found, shapes = (
-            [None] * len(self.old.weights),
-            [one.shape for one in self.old.weights],
-        )
+        found, shapes = ([None] * len(self.old.weights), [one.shape for one in self.old.weights])
         values = list(values) + [None] * (len(self.news) - len(values))
         for pair in self.pairs:
             for k, value in pair.to_old(values, shapes, change):

@@ -15,12 +15,7 @@ EMPTY = (
     "File ",
     "Node: ",
 )  # what TensorFlow says first
-UNITS = {
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7,
-    "float32": 2.0**-23,
-    "float64": 2.0**-52,
-}
+UNITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 UNITS["half"] = UNITS["float16"]
 
 

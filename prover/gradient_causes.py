@@ -57,10 +57,7 @@ def other_places_of_gradients(case):
     """Two weights have each other's gradients, or steps; or one its transpose."""
     new, old = sides_of(case)
     bad = np.flatnonzero(case.wrong[case.kind][case.t])
-    names, limit = (
-        [one.name for one in case.old.trained],
-        case.tolerance[case.kind][case.t],
-    )
+    names, limit = ([one.name for one in case.old.trained], case.tolerance[case.kind][case.t])
 
     def equal(a, b, k):
         empty = [one is None or not np.any(one) for one in (a, b)]

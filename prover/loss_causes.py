@@ -23,10 +23,7 @@ def array_of_losses(case):
     for name, was in case.old.steps[0].losses.items():
         now = case.new.steps[0].losses.get(name)
         if now is not None and np.ndim(now) > np.ndim(was):
-            for word, value in (
-                ("mean", np.mean(wide(now))),
-                ("sum", np.sum(wide(now))),
-            ):
+            for word, value in (("mean", np.mean(wide(now))), ("sum", np.sum(wide(now)))):
                 if relative_difference(value, was) < 1e-3:
                     what = f"the new loss is an array of shape {np.shape(now)}"
                     evidence = f"its {word} is the old loss"

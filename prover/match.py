@@ -7,20 +7,9 @@ from collections import namedtuple
 from .arrays import np
 from .forms import NotComparable
 
-SYNONYMS = {
-    "w": "kernel",
-    "weight": "kernel",
-    "weights": "kernel",
-    "b": "bias",
-    "biases": "bias",
-}
+SYNONYMS = {"w": "kernel", "weight": "kernel", "weights": "kernel", "b": "bias", "biases": "bias"}
 SYNONYMS.update(scale="gamma", offset="beta")
-GATES = (
-    0,
-    2,
-    1,
-    3,
-)  # input, new input, forget, output of TensorFlow 1, for Keras's order
+GATES = (0, 2, 1, 3)  # input, new input, forget, output of TensorFlow 1, for Keras's order
 TRIED = 120  # orders that are tried
 DOUBTFUL = "in parts, in doubt"  # in which order the parts stand
 
@@ -135,10 +124,7 @@ def matched_weights(old, new, given=None):
     left, free = open_numbers(old, new, pairs)
     pairs += by_name(old, new, left, free)
     left, free = open_numbers(old, new, pairs)
-    trained = [
-        [k for k in left if old[k].trainable],
-        [k for k in free if new[k].trainable],
-    ]
+    trained = [[k for k in left if old[k].trainable], [k for k in free if new[k].trainable]]
     if [old[k].shape for k in trained[0]] == [new[k].shape for k in trained[1]]:
         in_order = [pair_of([a], [b], "in order") for a, b in zip(*trained)]
         pairs += by_scope(old, new, left, free, pairs + in_order)
@@ -228,10 +214,7 @@ def by_name(old, new, left, free):
             if most and (not rivals or most > max(rivals)):
                 how = "by name, transposed" if turned else "by name"
                 found.append(pair_of([a], [b], how, turned=turned))
-        done = (
-            {k for pair in found for k in pair.old},
-            {k for pair in found for k in pair.new},
-        )
+        done = ({k for pair in found for k in pair.old}, {k for pair in found for k in pair.new})
         left, free = ([k for k in s if k not in d] for s, d in zip((left, free), done))
     return found
 
@@ -379,10 +362,7 @@ def check_complete(old, new, left, free):
     if left or free:
         lists = [
             "{} has {}".format(side, ", ".join(f"{some[k].name} {some[k].shape}" for k in open_))
-            for side, some, open_ in (
-                ("the record", old, left),
-                ("the new program", new, free),
-            )
+            for side, some, open_ in (("the record", old, left), ("the new program", new, free))
             if open_
         ]
         raise NotComparable(

@@ -7,11 +7,7 @@ from .arrays import np
 from .forms import UNITS, NotComparable, Weight, as_stored, first_line
 from .summands import NUMBERS, Examples, ancestors, behind_imaginary, of_summands, summands_of
 
-KEPT = (
-    "beta1_power",
-    "beta2_power",
-    "global_step",
-)  # what optimizers keep beside their slots
+KEPT = ("beta1_power", "beta2_power", "global_step")  # what optimizers keep beside their slots
 
 
 ROUNDED_RATE = 1e-5  # of v1's Adam, whose 1 - beta_2**t is of single precision beside any weights
@@ -118,12 +114,7 @@ class GraphProgram:
         """Return a `Weight` for each variable, trained ones first."""
         trained = len(self.variables) - len(self.others)
         return [
-            Weight(
-                one.op.name,
-                tuple(one.shape.as_list()),
-                one.dtype.base_dtype.name,
-                k < trained,
-            )
+            Weight(one.op.name, tuple(one.shape.as_list()), one.dtype.base_dtype.name, k < trained)
             for k, one in enumerate(self.variables)
         ]
 

@@ -31,10 +31,7 @@ REASONS = {
         "that are added up, or a loss scale.",
         "how-to/replicas/",
     ),
-    "loss-scale": (
-        "A loss scale of {number} was not taken off.",
-        "how-to/mixed-precision/",
-    ),
+    "loss-scale": ("A loss scale of {number} was not taken off.", "how-to/mixed-precision/"),
     "unscaled": (
         "A loss scale of {number} was taken off that is not there, or taken off twice.",
         "how-to/mixed-precision/",
@@ -88,10 +85,7 @@ REASONS = {
         "weights are assigned in between.",
         "how-to/train-through-a-gradient/",
     ),
-    "sum-over-targets": (
-        "The gradient is that of a sum: {what}.",
-        "explanation/sum-over-targets/",
-    ),
+    "sum-over-targets": ("The gradient is that of a sum: {what}.", "explanation/sum-over-targets/"),
     "learning-rate": (
         "The learning rate{of} is {factor} times the old one.",
         "how-to/optimizer-steps/",
@@ -126,10 +120,7 @@ REASONS = {
         "{name} moves at another pace: another decay, or an update left out or made twice.",
         "how-to/optimizer-steps/",
     ),
-    "not-trained": (
-        "{name} is not trained on the {side} side.",
-        "how-to/some-variables/",
-    ),
+    "not-trained": ("{name} is not trained on the {side} side.", "how-to/some-variables/"),
     "conjugate": (
         "The gradient is the complex conjugate of the old one.",
         "how-to/surprising-numbers/",

@@ -9,12 +9,7 @@ from .forms import written_whole
 from .picture import drawn
 
 STATUS = {"the same": 0, "differs": 1, "not comparable": 2}
-PHRASES = {
-    "loss": "the loss",
-    "gradient": "the gradient",
-    "step": "the step",
-    "state": "the value",
-}
+PHRASES = {"loss": "the loss", "gradient": "the gradient", "step": "the step", "state": "the value"}
 LOST = 0.5  # where rounding can make as much, nothing is compared
 BASE = ""  # where the site's pages stand
 
@@ -51,8 +46,7 @@ class Report(
     def largest(self):
         """The largest relative difference among those that rounding explains."""
         return max(
-            [row.apart for row in self.rows if row.tolerance < LOST and not row.wrong],
-            default=0,
+            [row.apart for row in self.rows if row.tolerance < LOST and not row.wrong], default=0
         )
 
     @property
@@ -77,10 +71,7 @@ class Report(
                 lines.append(f"  and {len(some) - 4} more of this step")
         if self.cause:
             lines.append(f"Cause ({self.cause.sure}): {self.cause.text}")
-            lines += [
-                f"  measured: {self.cause.evidence}",
-                f"  see {BASE}{self.cause.page}",
-            ]
+            lines += [f"  measured: {self.cause.evidence}", f"  see {BASE}{self.cause.page}"]
         elif self.verdict == "differs":
             lines.append("No cause that this file knows fits what it measured.")
         for olds, news, how in self.matched:
@@ -119,11 +110,7 @@ def wrapped(line):
     """Return a line in lines that a terminal holds, those after the first further in."""
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.fill(
-        line,
-        78,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
+        line, 78, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 

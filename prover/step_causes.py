@@ -354,10 +354,7 @@ def added_decay(case, new, old, sample):
 def other_averages(case):
     """Averages move at another pace."""
     k = int(np.flatnonzero(case.wrong["state"][case.t])[0])
-    name, start = (
-        case.old.others[k].name,
-        wide(case.old.start[len(case.old.trained) + k]),
-    )
+    name, start = (case.old.others[k].name, wide(case.old.start[len(case.old.trained) + k]))
     now, was = (wide(side.steps[0].state[k]) - start for side in (case.new, case.old))
     evidence = f"{name} is apart by {case.apart['state'][case.t, k]:.2g}"
     if np.any(was):

@@ -12,12 +12,7 @@ from .passes import gaps, moves, settled
 from .reasons import listed_names
 from .report import LOST, Gap, Report
 
-KINDS = (
-    "loss",
-    "gradient",
-    "step",
-    "state",
-)  # within a step, the first that differs decides
+KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
 SINGLE = 2.0**-23  # optimizers keep their constants in single precision
 ORDERS = 120  # of averages, that are tried
 CHANCE = 256  # units in the last place by which a run may differ from itself
@@ -85,8 +80,7 @@ def judged(old, new, loss_with=None):
             wrong["state"][:, k], apart["state"][:, k] = False, 0.0
     wrong["state"] &= ~exchanged_states(old, new, tolerance["state"], matched)
     first = next(
-        ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()),
-        None,
+        ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()), None
     )
     notes = [*new.about["notes"], *rounded, *nones]
     notes += [f"the {name} step returned no gradients: they are not compared" for name in silent]
