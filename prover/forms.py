@@ -9,12 +9,7 @@ from collections import namedtuple
 from .arrays import np
 
 FORMAT = 1
-EMPTY = (
-    "Graph execution error",
-    "Detected at node",
-    "File ",
-    "Node: ",
-)  # what TensorFlow says first
+EMPTY = "Graph execution error", "Detected at node", "File ", "Node: "  # what TensorFlow says first
 UNITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 UNITS["half"] = UNITS["float16"]
 
@@ -125,7 +120,10 @@ def first_line(error):
     """Return an error's type, and the first line that it says."""
     lines = [line.strip() for line in str(error).split("\n")]
     said = [line for line in lines if line and not line.startswith(EMPTY)]
-    return f"{type(error).__name__}: {said[0][:200] if said else ''}"
+    kind = f"{type(error).__name__}: "
+    if said[:1] == ["in user code:"]:  # AutoGraph's, which says the reason below the stack
+        said = [line[len(kind) :] for line in said if line.startswith(kind)] or said[-1:]
+    return f"{kind}{said[0][:200] if said else ''}"
 
 
 @contextlib.contextmanager
