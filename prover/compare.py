@@ -41,9 +41,9 @@ def compare(path, step, variables, optimizer=None, pairs=None, save=None):
         return Report("not comparable", [str(error)])
 
 
-def assert_same(path, step, variables, optimizer=None, pairs=None):
+def assert_same(path, step, variables, optimizer=None, pairs=None, save=None):
     """Fail, with the report as the message, unless `compare` says that both are the same."""
-    report = compare(path, step, variables, optimizer, pairs)
+    report = compare(path, step, variables, optimizer, pairs, save)
     if report.status:
         raise AssertionError(str(report))
 
@@ -57,7 +57,7 @@ class Comparison:
         self.batches = [one.inputs for one in old.steps]
         self.news = program.weights()
         self.rest = program.read()
-        self.notes = []
+        self.notes = list(program.notes)
         self.other, kinds, program.kinds = self.traced()
         program.unit = lowest_unit(kinds, [one.dtype for one in self.news if one.trainable])
         self.pairs, choices = matched_weights(old.weights, self.news, self.numbered(given))

@@ -5,11 +5,10 @@ from collections import namedtuple
 
 from .arrays import np
 from .forms import UNITS, NotComparable, Weight, as_stored, first_line
+from .slots import make_slots, slots_of, unstepped
 from .summands import NUMBERS, Examples, ancestors, behind_imaginary, of_summands, summands_of
 
-KEPT = ("beta1_power", "beta2_power", "global_step")  # what optimizers keep beside their slots
-
-
+KEPT = "beta1_power", "beta2_power", "global_step"  # what optimizers keep beside their slots
 ROUNDED_RATE = 1e-5  # of v1's Adam, whose 1 - beta_2**t is of single precision beside any weights
 STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Ceil", "Sign"}
 READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
@@ -336,8 +335,17 @@ class StepProgram:
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
         self.silent, self.changed, self.rates, self.summands = False, False, 0.0, ()
         self.overridden, self.through_gradient, self.stops, self.imaginary = "", [], 0, []
-        self.kept = self.slots()
-        self.first = self.values(self.kept)
+        first = [one if session else unstepped(one, trained) for one in self.optimizers]
+        self.notes = [
+            f"{type(one).__name__} has stepped before, and goes on from what it holds: pass one "
+            "that has not"
+            for one, made in zip(self.optimizers, first)
+            if made is None
+        ]
+        self.kept = self.slots(self.optimizers)
+        self.first = self.values(
+            self.slots([made or one for one, made in zip(self.optimizers, first)])
+        )
 
     def examples(self, inputs):
         """Return nothing: a function does not tell what its examples add."""
@@ -357,14 +365,10 @@ class StepProgram:
         self.first += self.values(more)
         self.kept += more
 
-    def slots(self):
-        """Return the variables of the optimizers."""
+    def slots(self, optimizers):
+        """Return the variables of optimizers that are not among those that are passed."""
         known = {id(one) for one in self.variables}
-        found = []
-        for one in self.optimizers:
-            slots = getattr(one, "variables", None) or getattr(one, "weights", ())
-            found += slots() if callable(slots) else slots
-        return [one for one in found if id(one) not in known]
+        return [one for one in slots_of(optimizers) if id(one) not in known]
 
     def weights(self):
         """Return a `Weight` for each variable, trained ones first."""
@@ -456,20 +460,3 @@ def kind_of(variable):
 def as_array(value):
     """Return the array of a tensor, or of what is a number already."""
     return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
-
-
-def make_slots(optimizer, variables):
-    """Have an optimizer make its variables now, so that they can be put back."""
-    if not hasattr(optimizer, "apply_gradients") and not hasattr(optimizer, "get_updates"):
-        raise NotComparable(f"{optimizer!r} is no optimizer: it has no apply_gradients")
-    if hasattr(optimizer, "build"):  # of Keras 3, and of Keras 2 from TensorFlow 2.11 on
-        if not getattr(optimizer, "built", False):
-            optimizer.build(variables)
-    elif hasattr(optimizer, "_create_all_weights"):
-        optimizer._create_all_weights(variables)
-    elif hasattr(optimizer, "_create_hypers"):  # of TensorFlow 1.14 to 2.1
-        optimizer._create_hypers()
-        optimizer._create_slots(variables)
-    elif hasattr(optimizer, "_create_slots"):  # of tf.compat.v1.train
-        optimizer._prepare()
-        optimizer._create_slots(variables)

@@ -1,0 +1,45 @@
+"""What an optimizer keeps beside the weights: made now, found, and as it was at first."""
+
+import contextlib
+
+from .forms import NotComparable
+
+
+def slots_of(optimizers):
+    """Return the variables of some optimizers."""
+    found = []
+    for one in optimizers:
+        slots = getattr(one, "variables", None) or getattr(one, "weights", ())
+        found += slots() if callable(slots) else slots
+    return found
+
+
+def unstepped(optimizer, variables):
+    """Return an optimizer, or another one as it was before it stepped; None if it does not tell."""
+    count = getattr(optimizer, "iterations", 0)  # those of tf.compat.v1.train do not count
+    if not hasattr(count, "__int__") or not int(count):
+        return optimizer
+    with contextlib.suppress(Exception):  # one written by hand may not say how it was made
+        made = type(optimizer).from_config(optimizer.get_config())
+        make_slots(made, getattr(optimizer, "_trainable_variables", variables))
+        shapes = [[tuple(one.shape) for one in slots_of([some])] for some in (made, optimizer)]
+        if shapes[0] == shapes[1]:
+            return made
+    return None
+
+
+def make_slots(optimizer, variables):
+    """Have an optimizer make its variables now, so that they can be put back."""
+    if not hasattr(optimizer, "apply_gradients") and not hasattr(optimizer, "get_updates"):
+        raise NotComparable(f"{optimizer!r} is no optimizer: it has no apply_gradients")
+    if hasattr(optimizer, "build"):  # of Keras 3, and of Keras 2 from TensorFlow 2.11 on
+        if not getattr(optimizer, "built", False):
+            optimizer.build(variables)
+    elif hasattr(optimizer, "_create_all_weights"):
+        optimizer._create_all_weights(variables)
+    elif hasattr(optimizer, "_create_hypers"):  # of TensorFlow 1.14 to 2.1
+        optimizer._create_hypers()
+        optimizer._create_slots(variables)
+    elif hasattr(optimizer, "_create_slots"):  # of tf.compat.v1.train
+        optimizer._prepare()
+        optimizer._create_slots(variables)
