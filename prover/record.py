@@ -11,7 +11,8 @@ from .programs import GraphProgram, StepProgram
 def record(path, session, loss, inputs, train_op, variables=None, gradients=None, steps=5):
     """Record what a TensorFlow 1 program computes: losses, gradients, and training steps.
 
-    The program is put back afterwards as it was found. The optimizer starts anew for the record.
+    The variables are put back afterwards as they were; a pipeline has gone on by as many batches.
+    The optimizer starts anew for the record.
 
     Args:
         path: The file to write, such as "old.npz". It holds your weights and your inputs.

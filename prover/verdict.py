@@ -6,17 +6,17 @@ from collections import namedtuple
 
 from .arrays import np
 from .causes import likely_cause, new_chance
+from .chance import random_parts
 from .differences import TIMES, factor_between, relative_difference
 from .forms import NotComparable, first_line
 from .passes import gaps, moves, settled
 from .reasons import listed_names
 from .report import LOST, Gap, Report
 
-KINDS = ("loss", "gradient", "step", "state")  # within a step, the first that differs decides
+KINDS = "loss", "gradient", "step", "state"  # within a step, the first that differs decides
+REAL = "float", "bfloat", "half"
 SINGLE = 2.0**-23  # optimizers keep their constants in single precision
 ORDERS = 120  # of averages, that are tried
-CHANCE = 256  # units in the last place by which a run may differ from itself
-SOME = 0.25  # of the weights and steps
 OTHER = 4  # a function adds in another order, which what was measured does not hold
 COMMON = 5e-5  # the bias correction of one step, computed in single precision, is off by less
 
@@ -61,7 +61,13 @@ def judged(old, new, loss_with=None):
         "step": [one.name for one in old.trained],
         "state": [one.name for one in old.others],
     }
-    chance = random_parts({"old program": old, "new step": new}, names)
+    matched = {one.name for one in old.others} & {
+        name for names_, _, _ in new.about["matched"] for name in names_
+    }
+    compared = np.array(
+        [one.name in matched and one.dtype.startswith(REAL) for one in old.others], bool
+    )
+    chance, rounding = random_parts({"old program": old, "new step": new}, names, compared)
     old = with_nearer_numbers(old, new, tolerance)
     apart = gaps(new.steps, old.steps)
     apart["step"] = without_common(new, old, apart["step"])
@@ -72,17 +78,12 @@ def judged(old, new, loss_with=None):
     wrong = {kind: ~(apart[kind] <= tolerance[kind]) & ~lost[kind] for kind in KINDS}
     nones = [] if silent else other_nones(old, new, wrong)
     rounded = rounded_to_single(old, new, wrong, apart)
-    matched = {one.name for one in old.others} & {
-        name for names_, _, _ in new.about["matched"] for name in names_
-    }
-    for k, one in enumerate(old.others):
-        if one.name not in matched or not one.dtype.startswith(("float", "bfloat", "half")):
-            wrong["state"][:, k], apart["state"][:, k] = False, 0.0
-    wrong["state"] &= ~exchanged_states(old, new, tolerance["state"], matched)
+    apart["state"] = np.where(compared, apart["state"], 0.0)
+    wrong["state"] &= compared & ~exchanged_states(old, new, tolerance["state"], matched)
     first = next(
         ((t, kind) for t in range(len(old.steps)) for kind in KINDS if wrong[kind][t].any()), None
     )
-    notes = [*new.about["notes"], *rounded, *nones]
+    notes = [*new.about["notes"], *rounded, *nones, *rounding]
     notes += [f"the {name} step returned no gradients: they are not compared" for name in silent]
     forms = other_form(new, tolerance, names)
     cause = None
@@ -200,43 +201,12 @@ def tolerated(kind, old, new):
     return TIMES * measured + TIMES * unit
 
 
-def random_parts(sides, names):
-    """Return a line for each side that differs from itself when it is run again."""
-    lines = []
-    for side, one in sides.items():
-        for kind in KINDS:
-            twice = one.noise["twice " + kind]
-            bad = twice > CHANCE * one.about["unit"]
-            # A gradient that is zero but for rounding may differ; not most of them.
-            if bad.any() and (kind == "loss" or np.mean(bad) > SOME):
-                t, k = np.argwhere(bad)[0]
-                drawn = [op for op in one.about["kinds"] if "Random" in op or "Multinomial" in op]
-                lines.append(
-                    f"the {side} differs from itself: run twice from the same weights, the {kind} "
-                    f"of {names[kind][k]} in step {t + 1} is apart by {twice[t, k]:.2g}. "
-                    + advice(drawn)
-                )
-                break
-    return lines
-
-
 def lost_parts(lost, names):
     """Return a line where rounding alone moves a loss so far that nothing can be told."""
     for name, bad in zip(names["loss"], lost["loss"].any(0)):
         if bad:
             return [f"rounding alone moves {name} by more than half: nothing can be told from it"]
     return []
-
-
-def advice(drawn):
-    """Return what to do about chance."""
-    if drawn:
-        return f"It draws {', '.join(drawn)}: switch dropout and noise off, or feed what is drawn"
-    return (
-        "If the step keeps state, such as an optimizer, pass it as optimizer= or among the "
-        "variables; else switch off what is random, or call "
-        "tf.config.experimental.enable_op_determinism()"
-    )
 
 
 def with_nearer_numbers(old, new, tolerance):
