@@ -161,8 +161,8 @@ def settled(step, other):
     An optimizer that divides by the size of a gradient makes a whole step of it.
     """
     for one, two, gradient, weight in zip(moves(step), moves(other), other.gradients, other.before):
-        # A step below the last digits of the weight is none, on both sides.
-        sure = max(norm_of(one), norm_of(two)) > norm_of(np.spacing(np.abs(weight)))
+        # A step below the last digits of the weight is none, on both sides; infinity is one.
+        sure = not max(norm_of(one), norm_of(two)) <= norm_of(np.spacing(np.abs(weight)))
         if gradient is not None and gradient.shape == one.shape:
             size = np.abs(gradient)
             least = SURE * np.sqrt(np.mean(size.astype("f8") ** 2))

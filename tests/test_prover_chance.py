@@ -65,7 +65,7 @@ def kept_record(tmp_path_factory):
 @pytest.mark.parametrize(
     "given",
     [
-        pytest.param({"change": noisy(1e-4)}, id="little"),
+        pytest.param({"change": noisy(3e-4)}, id="little"),
         pytest.param({"change": noisy(0.1)}, id="much"),
         pytest.param({"change": noisy(0.02, 1.05)}, id="beside a fault"),
         pytest.param({"change": dropped}, id="dropped"),
