@@ -69,7 +69,7 @@ def kept_record(tmp_path_factory):
         pytest.param({"change": noisy(0.1)}, id="much"),
         pytest.param({"change": noisy(0.02, 1.05)}, id="beside a fault"),
         pytest.param({"change": dropped}, id="dropped"),
-        pytest.param({"kick": 1e-5}, id="of the weight"),
+        pytest.param({"kick": 1e-3}, id="of the weight"),
         pytest.param({"change": noisy(0.01), "optimizer": tf.keras.optimizers.Adam}, id="Adam"),
     ],
 )
