@@ -17,13 +17,16 @@ LOOP = re.compile(r"\b(?:\w*(?:RNN|rnn|LSTM|GRU)\w*|{})\b".format("|".join(LOOPS
 LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
 MANY = re.compile(r"s$|list|var|param|theta|collection", re.I)
 STEPS = 50  # so many values are followed back
-OFF = ("disable_eager_execution()", "disable_v2_behavior()")
+OFF = ("disable_eager_execution", "disable_v2_behavior")
+EAGERLY = ("run_functions_eagerly", "experimental_run_functions_eagerly")
 # What TensorFlow 2 has for graphs under its own names, and what not even its compat.v1 has.
 KEPT = re.compile(
     r"tf\.(?:gradients|hessians|RegisterGradient|Graph\(\)\.\w+|python\.ops\.gradients\.\w+s)$"
     r"|tf\.python\.(?:training|tpu|framework\.ops|ops\.(?:gradient\w*_\w+|parallel_for\.\w+))\."
 ).match
-V1 = re.compile(r"\bcompat(?:\.| import )v1\b")
+# What takes no colocate_gradients_with_ops there, and what works in graphs, but in no tf.function.
+REFUSES = re.compile(r"tf\.(?:gradients|hessians)$|.*(?:gradients_v2|HessiansV2)$").match
+NOT_COMPILED = {"SyncReplicasOptimizer", "compute_gradient_error", "parallel_for batch_jacobian"}
 LOST = re.compile(r"tf\.(?:contrib|estimator|keras)\b|K\.").match
 
 
@@ -42,13 +45,16 @@ class Code:
         self.tensorflow = any(word in text for word in TENSORFLOW)
         # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.
         self.shut = self.overrides or (any(word in text for word in LOOPS) and LOOP.search(text))
-        self.off = any(word in text for word in OFF)
+        self.off = bool(names.calls_of(*OFF))
+        told = [one.node.args[0] for one in names.calls_of(*EAGERLY) if one.node.args]
+        self.eagerly = any(getattr(one, "value", True) is not False for one in told)
         own = [one for one in names.classes if names.class_kind(one) in ("local", "foreign")]
         self.methods = {name for one in own for name in one.names}
         calls = (one for one in names.sites if isinstance(one.node, ast.Call) and one.node.args)
-        calls = (one for one in calls if "tf.function" in names.paths(one.node.func, one.scope))
+        calls = [one for one in calls if "tf.function" in names.paths(one.node.func, one.scope)]
         scopes = (names.functions(one.node.args[0], one.scope) for one in calls)
         self.compiled = {scope.node for found in scopes for scope in found}
+        self.compiled |= {one.node.args[0] for one in calls}  # a lambda
 
     def builds_graphs(self):
         """Tell whether this file builds graphs."""
@@ -57,30 +63,45 @@ class Code:
 
     def works(self, asked):
         """Return why an old call still works where it stands, or an empty text."""
-        around, kept = asked.site.around, self._is_kept(asked)
-        while around and kept:
+        around = asked.site.around
+        if not self._is_kept(asked):
+            return ""
+        while around:
             if around.kind == "def" and self._is_compiled(around):
-                return "it still works here, inside a tf.function"
+                kept = self._is_kept_compiled(asked)
+                return "it still works here, inside a tf.function" if kept else ""
             if any(self._is_graph(one, around.scope) for one in getattr(around.node, "items", ())):
                 return "it still works here, inside a tf.Graph"
             around = around.around
-        return "it still works while eager execution is off" if self.off and kept else ""
+        return "it still works while eager execution is off" if self.off else ""
 
     def _is_kept(self, asked):
         """Tell whether TensorFlow 2 has, for graphs, what an old call asks for."""
-        rule, node = asked.rule, asked.site.node
+        rule, node = asked.rule, getattr(asked.site.node, "func", asked.site.node)
         if rule.trap or rule.gone_since != "2.0":
             return False
-        found = self.names.meanings(getattr(node, "func", node), asked.site.scope)
-        found = [one for one in found if one.kind == "path"]
-        if not found:  # of whose object nothing is known
-            return rule.of == "anything" or (rule.of == "optimizer" and V1.search(self.whole))
-        return any(KEPT(one.path) or (one.v1 and not LOST(one.path)) for one in found)
+        held = node.value if rule.of == "optimizer" and hasattr(node, "value") else node
+        found = self.names.origins(held, asked.site.scope)
+        refused = REFUSES if "colocate_gradients_with_ops" in asked.given else lambda path: False
+        return (rule.of == "anything" and not found) or any(
+            not LOST(one.path) if one.v1 else KEPT(one.path) and not refused(one.path)
+            for one in found
+        )
+
+    def _is_kept_compiled(self, asked):
+        """Tell whether what TensorFlow 2 has for graphs works in a tf.function, too."""
+        loss = asked.given.get("loss")
+        if asked.rule.id in ("compute_gradients", "minimize") and "var_list" not in asked.given:
+            # No variable is in a function's collections; a tape sees those that a function reads.
+            return loss is not None and self.is_function(loss.node, asked.site.scope)
+        return asked.rule.id not in NOT_COMPILED
 
     def _is_compiled(self, around):
+        if self.eagerly:
+            return False
         marks = (self.names.paths(one, around.scope) for one in decorators(around.node))
         paths = {path.replace("()", "") for path in set().union(*marks)}
-        return around.node in self.compiled or paths & {"tf.function", "tf.contrib.eager.defun"}
+        return around.node in self.compiled or "tf.function" in paths
 
     def _is_graph(self, item, scope):
         func = getattr(item.context_expr, "func", None)

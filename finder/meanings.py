@@ -162,6 +162,15 @@ class Names(Bindings):
                     found += self._family(one.of, depth + 1)
         return found
 
+    def origins(self, node, scope):
+        """Return the dotted names among its meanings, and those of the bases of its classes."""
+        found = set(self.meanings(node, scope))
+        for owner in [one.of for one in found if one.kind in ("class", "super")]:
+            for each in self._family(owner):
+                for base in each.node.bases:
+                    found |= self.meanings(base, each.parent)
+        return [one for one in found if one.kind == "path"]
+
     def _of_call(self, node, scope, depth):
         found = set()
         first = node.args[0] if node.args else None

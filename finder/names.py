@@ -207,9 +207,9 @@ class Bindings:
         elif kind == "Call" or isinstance(node.ctx, ast.Store):
             self.sites.append(site)
 
-    def calls_of(self, name):
+    def calls_of(self, *names):
         """Return the sites of calls by a last name."""
-        return [one for one in self.sites if last_name(getattr(one.node, "func", None)) == name]
+        return [one for one in self.sites if last_name(getattr(one.node, "func", None)) in names]
 
 
 def string_of(node):
