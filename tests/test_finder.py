@@ -218,6 +218,28 @@ def test_line_that_continues_another_is_no_command():
     assert (found["line"], found["how"]) == (8, "mended")
 
 
+@pytest.mark.parametrize(
+    ("line", "how"),
+    [
+        ("return 'lr=%s' % tf.gradients(y, x)", "parsed"),
+        ("assert x, 'a=%s' % tf.gradients(y, x)", "parsed"),
+        ("d['a=%d' % i] = tf.gradients(y, x)", "parsed"),
+        ("label = 'a=%s' % f(\n        y,\n    ); tf.gradients(y, x)", "parsed"),
+        ("print 'a=%s' % tf.gradients(y, x)", "mended"),
+        ("d['k'], e[0] = !ls\n    tf.gradients(y, x)", "parsed"),
+        ("t = %pwd\n    tf.gradients(y, x)", "parsed"),
+    ],
+)
+def test_equals_sign_in_a_string_is_no_command(line, how):
+    """A text with "a=%s" is formatted; what is assigned from a command stands bare."""
+    code = f"import tensorflow as tf\ndef f(x, y):\n    {line}\n"
+    cells = [{"cell_type": "code", "source": code}]
+    (found,) = find(json.dumps({"cells": cells}), "a.ipynb")
+    assert (found["rule"], found["how"]) == ("tf.gradients", how)
+    (found,) = find(code + "print 'old'\n", "a.py")
+    assert (found["rule"], found["how"]) == ("tf.gradients", "mended")
+
+
 def test_tape_of_somebody_else_is_not_certain():
     """A class of that name need not take what TensorFlow's takes."""
     text = "with GradientTape() as {0}:\n    pass\n{0}.gradient(ys=y, xs=x, name='n')\n"
