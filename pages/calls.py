@@ -17,7 +17,7 @@ VERDICTS = {
     "gone": "leave it out, or write what stands beside it",
     "lost": "what you write now does not do what it did",
 }
-LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[((?:`[^`]*`|[^]`])+)\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
 
 
 class Call(NamedTuple):

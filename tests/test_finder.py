@@ -84,6 +84,11 @@ def test_mapping_fits_its_schema():
     assert len(ids) == len(set(ids))
 
 
+def test_mapping_holds_no_links():
+    """What to write is printed in a terminal, where Markdown's links are noise."""
+    assert not [name for name, fate in FATES if "](" in fate["write"]]
+
+
 @pytest.mark.parametrize(("name", "fate"), FATES, ids=[name for name, _ in FATES])
 def test_mapping_leads_where_something_stands(name, fate):
     """A fate names a page and an anchor that exist, and the release that its example shows."""
