@@ -193,7 +193,7 @@ def own_kind(code, site, objects):
 
 def is_likely(code, site, method, words, kind):
     """Tell whether an unknown object is an optimizer, by its name and arguments."""
-    if not code.tensorflow or (method in code.methods and not words & OLD_WORDS):
+    if not code.is_of_tensorflow() or (method in code.methods and not words & OLD_WORDS):
         return False
     count = len(site.node.args) + len(site.node.keywords)
     hint = bool(kind == "likely" or HINT.search(last_name(site.node.func.value)))

@@ -6,8 +6,13 @@ import re
 from .meanings import Names
 from .names import index_of, last_name
 from .reading import Text
+from .tokens import tokens
 
-TENSORFLOW = ("tensorflow", "keras", "horovod", "tf_slim", "tf.", "K.")
+# What only code with TensorFlow or Keras says, its tokens apart; any matrix may be K.
+TENSORFLOW = re.compile(
+    r"tensorflow|keras|horovod|\b_?tf(?:1|v1|_v1|e)? \.|\btf_slim\b"
+    r"|\bK \. (?:gradients|function|placeholder|variable|get_session|learning_phase)\b"
+)
 GRAPH_WORDS = ("placeholder(", "Session(", "get_collection(", "tf.contrib", "global_step")
 LOOPS = (
     "while_loop map_fn cond case scan foldl foldr Defun RNN rnn LSTM GRU dynamic_decode expm "
@@ -42,7 +47,7 @@ class Code:
         # The page for a call that takes the gradient of a gradient, and for that of the inner one.
         self.outer, self.inner = {}, {}
         self.overrides = "gradient_override_map" in text
-        self.tensorflow = any(word in text for word in TENSORFLOW)
+        self.tensorflow = None  # not yet asked
         # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.
         self.shut = self.overrides or (any(word in text for word in LOOPS) and LOOP.search(text))
         self.off = bool(names.calls_of(*OFF))
@@ -55,6 +60,13 @@ class Code:
         scopes = (names.functions(one.node.args[0], one.scope) for one in calls)
         self.compiled = {scope.node for found in scopes for scope in found}
         self.compiled |= {one.node.args[0] for one in calls}  # a lambda
+
+    def is_of_tensorflow(self):
+        """Tell whether the code, and not its comments and strings alone, is of TensorFlow."""
+        if self.tensorflow is None:
+            words = (word for kind, word, *_ in tokens(self.whole) if kind != "string")
+            self.tensorflow = TENSORFLOW.search(" ".join(words)) is not None
+        return self.tensorflow
 
     def builds_graphs(self):
         """Tell whether this file builds graphs."""
