@@ -150,14 +150,14 @@ def of_optimizer(code, site):
         if not is_likely(code, site, method, words, kind):
             return None
         certain, kind = False, guessed_kind(code, site, words)
-    # What wraps an optimizer under its name may have methods of its own.
+    # What wraps an optimizer under its name may have methods of its own, and so may another kind.
     known = [one for one in objects if one.kind in ("path", "unbound")]
-    certain = certain and all(code.names.optimizer_kind({one}) for one in known)
+    certain = certain and all(code.names.optimizer_kind({one}) == kind for one in known)
     rule = method_rule(method, kind)
-    # TensorFlow 2 has these in tensorflow.compat.v1 alone, or not at all.
-    lacks = any(re.match(r"tf\.(?:train|contrib)\.", one.path) and not one.v1 for one in known)
+    # TensorFlow 2 has these in tensorflow.compat.v1 alone, or not at all; another may be for it.
+    lacks = [re.match(r"tf\.(?:train|contrib)\.", one.path) and not one.v1 for one in known]
     as_ever = method == "apply_gradients" and is_as_ever(code, site, kind, words)
-    if not rule or (as_ever and not (lacks and kind == "v1")):
+    if not rule or (as_ever and not (lacks and all(lacks) and kind == "v1")):
         return None
     paths = (one.path for one in objects if one.kind == "path")
     if site.node.args and any(not p.endswith(")") and OPTIMIZER.match(p) for p in paths):

@@ -27,6 +27,8 @@ def test_wrapped_optimizer_is_not_certain():
     assert found["certainty"] == "certain"
     (found,) = find(code.format("opt = Wrap(opt)\n"))
     assert found["certainty"] == "likely"
+    (found,) = find(code.format("if new:\n    opt = tf.keras.optimizers.Adam()\n"))
+    assert found["certainty"] == "likely"
     wrapped = "import horovod.tensorflow as hvd\nopt = hvd.DistributedOptimizer(opt)\n"
     (found,) = find(code.format(wrapped))
     assert found["certainty"] == "certain"
