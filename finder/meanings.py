@@ -4,7 +4,8 @@ import ast
 import re
 from collections import namedtuple
 
-from .names import Bindings, index_of, string_of
+from .names import Bindings, index_of, last_name, string_of
+from .reading import parses
 from .rules import FOREIGN, KERAS_OPTIMIZER, KNOWN, OPTIMIZER, canonical, head, ruled
 
 DEPTH = 12  # so many steps are followed, and so many meanings kept
@@ -12,6 +13,7 @@ REWRITE = "enable_mixed_precision_graph_rewrite()"
 TENSORFLOWS = ("tf", "tf1", "tfv1")  # what one imports TensorFlow as
 # What has other modules that one imports as tf.
 OTHERWISE = re.compile(r"torch|.*\btransform(?:s|ations)\b").match
+HOLDS = re.compile(r"list|dict|tuple|set|seq|iter|map|coll", re.I)  # of many, in an annotation
 GIVES_FUNCTION = {"functools.partial", "partial"}
 
 
@@ -117,15 +119,27 @@ class Names(Bindings):
         if bound.kind == "part":
             return self._of_subscript(bound, bound.scope, depth)
         if bound.kind == "hint":
-            hint = bound.value
-            while isinstance(hint, ast.Subscript):  # Optional[…]
-                hint = index_of(hint)
-            found = self._of_call(ast.Call(hint, [], []), bound.scope, depth)
-            return {one for one in found if one.is_settled()}
+            return self._of_hint(bound.value, bound.scope, depth)
         found = self.meanings(bound.value, bound.scope, depth)
         if name in TENSORFLOWS and not any(one.is_settled() for one in found):
             return {Meaning("path", "tf")}  # what some function imported
         return found
+
+    def _of_hint(self, hint, scope, depth):
+        """Return what an object may be that has an annotation."""
+        if string_of(hint):
+            body = getattr(parses(string_of(hint)), "body", ())
+            hint = next((one.value for one in body if isinstance(one, ast.Expr)), None)
+        if isinstance(hint, ast.Subscript):
+            found = self._of_hint(index_of(hint), scope, depth)
+            held = HOLDS.search(last_name(hint.value))  # and not Optional[…]
+            return {Meaning("item", of=one) for one in found} if held else found
+        if isinstance(hint, (ast.Tuple, ast.BinOp)):
+            parts = getattr(hint, "elts", None) or (hint.left, hint.right)
+            parts = parts if depth < DEPTH else ()
+            return set().union(*(self._of_hint(one, scope, depth + 1) for one in parts))
+        found = self._of_call(ast.Call(hint, [], []), scope, depth)
+        return {one for one in found if one.is_settled()}
 
     def _of_attribute(self, node, scope, depth):
         found = set()
@@ -145,9 +159,7 @@ class Names(Bindings):
         """Return what an attribute of a class of this file may stand for."""
         found = set()
         for at in self._family(owner):
-            for bound in at.attributes.get(name, []):
-                found |= self.meanings(bound.value, bound.scope, depth)
-            for bound in at.names.get(name, []):
+            for bound in at.attributes.get(name, []) + at.names.get(name, []):
                 found |= self._of_binding(name, bound, at, depth)
         return found
 
@@ -202,11 +214,12 @@ class Names(Bindings):
         return {one.of for one in found if one.kind == "item"}
 
     def _of_dict(self, node, scope, depth):
-        held = getattr(node, "values", None) or getattr(node, "elts", ())
+        held = getattr(node, "values", None) or getattr(node, "elts", None)
+        held = held or [getattr(node, "elt", None)]
         values = (self.meanings(value, scope, depth) for value in held[:20])
         return {Meaning("item", of=one) for value in values for one in value}
 
-    _of_list = _of_tuple = _of_dict
+    _of_list = _of_tuple = _of_listcomp = _of_generatorexp = _of_dict
 
     def _of_boolop(self, node, scope, depth):
         parts = getattr(node, "values", None) or (node.body, node.orelse)

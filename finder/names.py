@@ -118,13 +118,10 @@ class Bindings:
         elif kind in ("AnnAssign", "AugAssign", "NamedExpr"):
             if node.value is not None:
                 self._assign(node.target, node.value, scope)
-            if kind == "AnnAssign" and isinstance(node.target, ast.Name):
-                scope.bind(node.target.id, "hint", node.annotation, scope)
+            if kind == "AnnAssign":
+                self._assign(node.target, node.annotation, scope, "hint")
         elif kind in ("For", "AsyncFor", "comprehension"):
-            if isinstance(node.target, ast.Name):
-                scope.bind(node.target.id, "part", node.iter, scope)
-            else:
-                self._assign(node.target, None, scope)
+            self._loop(node.target, node.iter, scope)
         elif kind == "Return" and node.value is not None:
             scope.returns.append(node.value)
         elif kind == "Global":
@@ -174,10 +171,25 @@ class Bindings:
                 path = "K"
             scope.bind(alias.asname or name, "path", path)
 
-    def _assign(self, target, value, scope):
+    def _loop(self, target, held, scope):
+        """Bind what a loop takes from `held`, or from that of which it is the zip or the like."""
+        called, given = last_name(getattr(held, "func", None)), getattr(held, "args", [])
+        of = getattr(getattr(held, "func", None), "value", None)
+        if isinstance(target, ast.Name):
+            held = of if called == "values" else held
+            scope.bind(target.id, "part" if held else "value", held, scope)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts = {"zip": given, "enumerate": [None, *given], "items": [None, of]}
+            parts = [*parts.get(called, ()), *[None] * len(target.elts)]
+            for one, part in zip(target.elts, parts):
+                self._loop(one, part, scope)
+        else:
+            self._assign(target, None, scope)
+
+    def _assign(self, target, value, scope, given="value"):
         kind = type(target).__name__
         if kind == "Name":
-            scope.bind(target.id, "value", value, scope)
+            scope.bind(target.id, given, value, scope)
         elif kind in ("Tuple", "List"):
             values = getattr(value, "elts", None)
             if values is None or len(values) != len(target.elts):
@@ -187,7 +199,7 @@ class Bindings:
         elif kind == "Attribute" and isinstance(target.value, ast.Name):
             owner = scope.owner()
             if owner and target.value.id in (scope.me, "self"):
-                bound = Binding("value", value, scope)
+                bound = Binding(given, value, scope)
                 owner.attributes.setdefault(target.attr, []).append(bound)
         elif kind == "Subscript" and isinstance(target.value, ast.Name):
             key = string_of(index_of(target))

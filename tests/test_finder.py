@@ -58,6 +58,7 @@ DEEP = {
     "calls": "a" + "()" * 20000,
     "signs": "-" * 50000 + "1",
     "functions": "lambda: " * 5000 + "1",
+    "bars": "a|" * 800 + "a",
     "quotes": '"' + 'a"' * 50000,
 }
 
@@ -401,6 +402,9 @@ def test_survives_depth(name):
     """What is too deep for the parser costs a line, not the file."""
     text = f"import tensorflow as tf\nx = {DEEP[name]}\ny = tf.gradients(loss, x)\n"
     assert find(text, "deep.py")[-1]["line"] == 3
+    for hint in (DEEP[name], json.dumps(DEEP[name])):
+        text = f"import tensorflow as tf\nx: {hint} = 1\ny = tf.gradients(loss, x)\nx.minimize(y)\n"
+        assert find(text, "deep.py")[-1]["line"] == 3
 
 
 @pytest.mark.parametrize("line", ["    oops oops\n", "    return y\n"])
