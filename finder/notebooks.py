@@ -4,7 +4,19 @@ import json
 import re
 from collections import namedtuple
 
+from .reading import parses
 from .tokens import magics
+
+# Line magics that run the Python behind them, with their options.
+RUNS = re.compile(
+    r"([^\S\n]*|[^%!\n]*=[^\S\n]*)(%(?:time|timeit|prun|memit|mprun|lprun|debug)\b"
+    r"(?:[ \t]+(?:-[nrp][ \t]*\d+|-[lsTDfm][ \t]+[\w.]+|--?[\w-]+))*[ \t]+)(?=\S)"
+)
+# Cells of Python, and of what is none even where it reads so; others are Python if they parse.
+PYTHON = {"time", "timeit", "capture", "prun"}
+LANGUAGES = set("bash sh script system sx cmd file writefile html HTML javascript js latex".split())
+LANGUAGES |= {"", "R", "perl", "ruby", "julia", "svg", "SVG", "markdown", "sql", "bigquery"}
+IDLE = re.compile(r"[-+ ](?:\s*(?:pass$|if 1:)|[^'\"]*=\s{6})").match  # perhaps a magic
 
 
 class Line(namedtuple("Line", "code file_line cell cell_line")):
@@ -61,14 +73,23 @@ def fenced_code(text):
 
 def without_magics(lines):
     """Return the lines of a cell, in which a command of IPython does nothing."""
-    code = "\n".join(lines)
-    other = lines and re.match(r"%%(?!time|capture|prun)", lines[0])  # another language
-    done, at = [], 0
-    for start, end in [(0, len(code))] if other else magics(code):
-        idle = re.compile(r"\s*").match(code, start)[0] + "pass"
-        done += [code[at:start], "\n".join([idle] * (code.count("\n", start, end) + 1))]
+    code, done, at = "\n".join(lines), [], 0
+    empty = ["pass"] * len(lines)
+    head = re.match(r"\s*%%(\w*)", code)
+    if head and head[1] in LANGUAGES:
+        return empty
+    for start, end in magics(code):
+        runs = RUNS.match(code, start, end)
+        # One that runs Python becomes what keeps the columns of the rest.
+        word = runs and ("" if "=" in runs[1] else "if 1:").ljust(len(runs[2]))
+        line = runs and runs[1] + word + code[runs.end() : end]
+        if not line or not parses(line.strip()):
+            idle = re.compile(r"\s*").match(code, start)[0] + "pass"
+            line = "\n".join([idle] * (code.count("\n", start, end) + 1))
+        done += [code[at:start], line]
         at = end
-    return ("".join(done) + code[at:]).split("\n")
+    code = "".join(done) + code[at:]
+    return empty if head and head[1] not in PYTHON and not parses(code) else code.split("\n")
 
 
 def in_cell(found, lines):
@@ -77,8 +98,7 @@ def in_cell(found, lines):
     hunk = found.hunk
     if hunk:
         first, last = lines[hunk.start - 1], lines[hunk.start + hunk.old - 2]
-        idle = any(re.match(r"[-+ ]\s*pass$", one) for one in hunk.lines)  # perhaps a magic
-        joined = first.cell == last.cell and not idle
+        joined = first.cell == last.cell and not any(map(IDLE, hunk.lines))
         hunk = hunk._replace(start=first.cell_line) if joined else None
     place = {"line": line.file_line, "cell": line.cell, "cell_line": line.cell_line}
     return found._replace(hunk=hunk, edits=(), **place)

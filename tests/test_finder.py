@@ -225,6 +225,36 @@ def test_line_that_continues_another_is_no_command():
 
 
 @pytest.mark.parametrize(
+    ("cell", "places"),
+    [
+        ("%time g = tf.gradients(y, x)", [(1, 11)]),
+        ("if a:\n    %timeit -n 10 -r3 tf.gradients(y, x)", [(2, 23)]),
+        ("r = %timeit -o tf.gradients(y, x)", [(1, 16)]),
+        ("%prun -l 3 tf.gradients(y, x)", [(1, 12)]),
+        ("x = tf.constant(1.0)\ny = x * x\n%time g = tf.gradients(y, x)[0]", [(3, 11)]),
+        ("x = tf.constant(1.0)\ny = x * x\ng = %time tf.gradients(y, x)[0]", [(3, 11)]),
+        ("%time with a as b: tf.gradients(y, x)", []),
+        ("%time !tf.gradients(y, x)", []),
+        ("%time\n%cd a\n%matplotlib inline\ntf.gradients(y, x)", [(4, 1)]),
+        ("%cd tf.gradients(y, x)", []),
+        ("\n\n%%bash\ntf.gradients(y, x)", []),
+        ("%%R\ntf.gradients(y, x)", []),
+        ("%%wandb\ntf.gradients(y, x)", [(2, 1)]),
+        ("%%memit -r 2\n\ntf.gradients(y, x)", [(3, 1)]),
+        ("%%time\n!ls\ntf.gradients(y, x)", [(3, 1)]),
+        ("%%mine\nfor i in 1 2; do tf.gradients(y, x); done", []),
+        ("# a\n%%time\ntf.gradients(y, x)", [(3, 1)]),
+    ],
+)
+def test_code_behind_a_magic_is_read(cell, places):
+    """What times Python, or wraps a cell of it, runs it; what is another language is left out."""
+    cells = [{"cell_type": "code", "source": text} for text in ("import tensorflow as tf", cell)]
+    found = find(json.dumps({"cells": cells}), "a.ipynb")
+    assert [(one["cell_line"], one["column"]) for one in found] == places
+    assert all(one["how"] == "parsed" and not one["hunk"] for one in found)
+
+
+@pytest.mark.parametrize(
     ("line", "how"),
     [
         ("return 'lr=%s' % tf.gradients(y, x)", "parsed"),
