@@ -107,8 +107,9 @@ def edits(code, asked):
             continue
         if name in rule.rename and rule.rename[name] not in asked.given:
             yield Edit(span.first, span.first + len(name), rule.rename[name])
-        elif name in rule.drop and span.comma is not None and not has_effect(passed):
-            if span.comma < eaten or text[span.comma + 1 : span.first].strip():  # a comment stays
+        elif name in rule.drop and not has_effect(passed):
+            first = span.comma is None or text[span.comma + 1 : span.first].strip()  # or a comment
+            if first or span.comma < eaten:
                 eaten = re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, span.end).end()
                 yield Edit(span.first, eaten, "")
             else:

@@ -33,7 +33,7 @@ def notebook_lines(text):
     cells = json.loads(text)
     if "worksheets" in cells:  # the format before 4
         cells = {"cells": [cell for sheet in cells["worksheets"] for cell in sheet["cells"]]}
-    lines, at = [], 0
+    lines, at, row, counted = [], 0, 1, 0
     for number, cell in enumerate(cells["cells"], 1):
         if cell.get("cell_type") != "code":
             continue
@@ -46,7 +46,8 @@ def notebook_lines(text):
                     at = place + len(packed)
                     break
             found += part.splitlines()
-            rows += [text.count("\n", 0, at) + 1] * (len(found) - len(rows))
+            row, counted = row + text.count("\n", counted, at), at
+            rows += [row] * (len(found) - len(rows))
         places = zip(without_magics(found), rows)
         lines += [Line(code, row, number, inner) for inner, (code, row) in enumerate(places, 1)]
     return lines

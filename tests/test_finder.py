@@ -452,6 +452,22 @@ def test_time_grows_with_the_file(line):
     assert many < 30 * max(few, 0.02)
 
 
+def test_time_of_a_notebook_grows_with_its_cells():
+    """Pictures between the cells are not counted over again for each line."""
+
+    def cost(count):
+        shown = [{"data": {"image/png": ["A" * 76] * 300}}]
+        cell = {"cell_type": "code", "source": ["import tensorflow as tf\n"] * 20}
+        cells = [{**cell, "outputs": shown}] * count
+        text = json.dumps({"cells": [*cells, {**cell, "source": "tf.gradients(y, x)"}]}, indent=0)
+        start = time.process_time()
+        assert len(find(text, "a.ipynb")) == 1
+        return time.process_time() - start
+
+    many, few = (min(cost(count) for _ in range(3)) for count in (200, 20))
+    assert many < 30 * max(few, 0.02)
+
+
 def test_corpus_names_files_and_lines_alone():
     """What was read in public code is told by place; its text is not ours to keep."""
     corpus = json.loads((ROOT / "tests/finder/corpus.json").read_text("utf-8"))

@@ -150,6 +150,27 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     assert got.count("\r\n") == got.count("\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ("name='a', target=y, sources=x", "target=y, sources=x"),
+        ("name='a', gate_gradients=1, xs=x, ys=y", "sources=x, target=y"),
+        ("name='a',  # why\n  ys=y, name2=1, xs=x", "# why\n  target=y, name2=1, sources=x"),
+        ("name='a'", ""),
+        ("name='a', aggregation_method=2", ""),
+    ],
+)
+def test_first_argument_goes_with_the_comma_behind(given, left, tmp_path, capsys):
+    """No comma stands before it."""
+    code = (
+        "import tensorflow as tf\nwith tf.GradientTape() as t:\n    y = f(x)\ng = t.gradient({})\n"
+    )
+    file = tmp_path / "a.py"
+    file.write_text(code.format(given), "utf-8")
+    find_command([str(file), "--fix"])
+    assert file.read_text("utf-8") == code.format(left)
+
+
 BEFORE = (
     "import tensorflow as tf\nwith tf.GradientTape() as tape:\n\ty = f(x)  # é\n\x0c\n"
     "g = tape.gradient(y, x,  # one, two\n    name='g')\n"
