@@ -56,7 +56,8 @@ FOREIGN = set(
         "torch paddle gpflow scipy mindspore chainer mxnet theano lasagne jax optax flax z3 "
         "cvxpy pyomo ortools skopt nevergrad tensorflow_probability mesh_tensorflow autograd "
         "numpy iminuit lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow sklearn "
-        "skfuzzy pymoo deap cntk caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms"
+        "skfuzzy pymoo deap cntk caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms "
+        "qiskit_machine_learning pennylane"
     ).split()
 )
 BACKEND = re.compile(
