@@ -117,12 +117,7 @@ def clashes(folder, rooms):
                 yield f"{name} is {known[name]}, and {origin}"
     if "BASE" not in known:
         yield "no room has BASE, the address of the site"
+    needed = {*(room.name for room in rooms), "__init__", "bundle", "mapping", "wheel"}
     for path in folder.glob("*.py"):
-        if path.stem not in {
-            *(room.name for room in rooms),
-            "__init__",
-            "bundle",
-            "mapping",
-            "wheel",
-        }:
+        if path.stem not in needed:
             yield f"{folder.name}/{path.name}: no room needs it"

@@ -4,6 +4,7 @@ import ast
 import re
 
 from .arguments import Passed, called_at, keywords_of, named_at
+from .context import is_of_tensorflow
 from .meanings import is_other_tf
 from .names import index_of, last_name, string_of
 from .rules import HINT, LISTED, METHODS, OLD_WORDS, OPTIMIZER, RULE
@@ -84,29 +85,23 @@ def registered(code, site, rule):
 def of_attribute(code, site):
     """Return what a dotted name says that is not called, or None."""
     node = site.node
-    if node in code.consumed:
-        return None
-    if node.attr == "total_loss":
-        if isinstance(node.ctx, ast.Load) and re.search(r"model$", last_name(node.value)):
-            if "keras" in code.whole and ".total_loss =" not in code.whole:
-                return named_at(code, site, RULE["model.total_loss"], False)
-        return None
-    if isinstance(site.parent, ast.Attribute):
-        return None
-    rule = first_rule(code.names.meanings(node, site.scope))
-    if rule and isinstance(node.ctx, ast.Store) and rule.id == "tf.gradients":
-        rule = RULE["replaced tf.gradients"]
-    return rule and named_at(code, site, rule, is_bound(code, site))
+    if node.attr != "total_loss":
+        return of_name(code, site)
+    if isinstance(node.ctx, ast.Load) and re.search(r"model$", last_name(node.value)):
+        if "keras" in code.whole and ".total_loss =" not in code.whole:
+            return named_at(code, site, RULE["model.total_loss"], False)
+    return None
 
 
 def of_name(code, site):
-    """Return what a bare name says that is not called, or None."""
-    node = site.node
-    if isinstance(site.parent, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+    """Return what a name says that is not called, bare or dotted, or None."""
+    node, stored = site.node, isinstance(site.node.ctx, ast.Store)
+    if isinstance(site.parent, ast.Attribute) or node in code.consumed:
         return None
-    if node in code.consumed or not site.scope.bindings(node.id)[0]:
+    if isinstance(node, ast.Name) and (stored or not site.scope.bindings(node.id)[0]):
         return None
     rule = first_rule(code.names.meanings(node, site.scope))
+    rule = RULE["replaced tf.gradients"] if stored and rule is RULE["tf.gradients"] else rule
     return rule and named_at(code, site, rule, is_bound(code, site))
 
 
@@ -193,7 +188,7 @@ def own_kind(code, site, objects):
 
 def is_likely(code, site, method, words, kind):
     """Tell whether an unknown object is an optimizer, by its name and arguments."""
-    if not code.is_of_tensorflow() or (method in code.methods and not words & OLD_WORDS):
+    if not is_of_tensorflow(code.whole) or (method in code.methods and not words & OLD_WORDS):
         return False
     count = len(site.node.args) + len(site.node.keywords)
     hint = bool(kind == "likely" or HINT.search(last_name(site.node.func.value)))

@@ -22,9 +22,7 @@ class Choice(namedtuple("Choice", "select ignore exclude baseline since target f
     def wants(self, found, line):
         """Tell whether a finding counts, of which `line` is the text."""
         quiet = NOQA.search(line)
-        if quiet and (
-            not quiet["codes"] or found.code in re.findall(r"\w+", quiet["codes"].upper())
-        ):
+        if quiet and found.code in re.findall(r"\w+", (quiet["codes"] or found.code).upper()):
             return False
         gone = release(NUMBERS[found.code].gone_since)
         if gone <= release(self.since or "1.0") or gone > release(self.target or "99.0"):
@@ -78,9 +76,8 @@ def made_choice(asked):
     if told.get("baseline") and not asked.baseline:
         values["baseline"] = os.path.join(folder, told["baseline"])
     for name in LISTS_OF_TEXTS:
-        given = values[name]
-        texts = given.split(",") if isinstance(given, str) else ",".join(given).split(",")
-        values[name] = [one.strip() for one in texts if one.strip()]
+        given = [values[name]] if isinstance(values[name], str) else values[name]
+        values[name] = [one.strip() for one in ",".join(given).split(",") if one.strip()]
     values["folder"] = os.getcwd() if asked.exclude else folder
     for one in values["select"] + values["ignore"]:
         if not any(number.startswith(one) for number in NUMBERS):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import lru_cache
 
 from .meanings import Names
 from .names import index_of, last_name
@@ -13,17 +14,15 @@ TENSORFLOW = re.compile(
     r"tensorflow|keras|horovod|\b_?tf(?:1|v1|_v1|e)? \.|\btf_slim\b"
     r"|\bK \. (?:gradients|function|placeholder|variable|get_session|learning_phase)\b"
 )
-GRAPH_WORDS = ("placeholder(", "Session(", "get_collection(", "tf.contrib", "global_step")
-LOOPS = (
-    "while_loop map_fn cond case scan foldl foldr Defun RNN rnn LSTM GRU dynamic_decode expm "
-    "import_graph_def import_meta_graph create_op stop_recording caching_device"
-).split()
+GRAPHS = re.compile(
+    r"(?:placeholder|Session|get_collection)\(|tf\.contrib|global_step|train\.\w*Optimizer\b"
+)
+LOOPS = """while_loop map_fn cond case scan foldl foldr Defun RNN rnn LSTM GRU dynamic_decode expm
+import_graph_def import_meta_graph create_op stop_recording caching_device""".split()
 LOOP = re.compile(r"\b(?:\w*(?:RNN|rnn|LSTM|GRU)\w*|{})\b".format("|".join(LOOPS)))
 LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.Dict)
 MANY = re.compile(r"s$|list|var|param|theta|collection", re.I)
 STEPS = 50  # so many values are followed back
-OFF = ("disable_eager_execution", "disable_v2_behavior")
-EAGERLY = ("run_functions_eagerly", "experimental_run_functions_eagerly")
 # What TensorFlow 2 has for graphs under its own names, and what not even its compat.v1 has.
 KEPT = re.compile(
     r"tf\.(?:gradients|hessians|RegisterGradient|Graph\(\)\.\w+|python\.ops\.gradients\.\w+s)$"
@@ -42,17 +41,16 @@ class Code:
         """Read `text`."""
         self.path, self.whole, self.source = path, text, Text(text)
         self.names = names = Names(self.source.tree)
-        self.apart = None
         self.consumed = set()  # names that a finding has told of
         # The page for a call that takes the gradient of a gradient, and for that of the inner one.
         self.outer, self.inner = {}, {}
         self.overrides = "gradient_override_map" in text
-        self.tensorflow = None  # not yet asked
         # Whether it does what a tape may not follow, in a graph of TensorFlow 1 at least.
         self.shut = self.overrides or (any(word in text for word in LOOPS) and LOOP.search(text))
-        self.off = bool(names.calls_of(*OFF))
-        told = [one.node.args[0] for one in names.calls_of(*EAGERLY) if one.node.args]
-        self.eagerly = any(getattr(one, "value", True) is not False for one in told)
+        self.off = bool(names.calls_of("disable_eager_execution", "disable_v2_behavior"))
+        told = names.calls_of("run_functions_eagerly", "experimental_run_functions_eagerly")
+        told = [getattr(value, "value", True) for one in told for value in one.node.args]
+        self.eagerly = any(value is not False for value in told)
         own = [one for one in names.classes if names.class_kind(one) in ("local", "foreign")]
         self.methods = {name for one in own for name in one.names}
         calls = (one for one in names.sites if isinstance(one.node, ast.Call) and one.node.args)
@@ -61,17 +59,9 @@ class Code:
         self.compiled = {scope.node for found in scopes for scope in found}
         self.compiled |= {one.node.args[0] for one in calls}  # a lambda
 
-    def is_of_tensorflow(self):
-        """Tell whether the code, and not its comments and strings alone, is of TensorFlow."""
-        if self.tensorflow is None:
-            words = (word for kind, word, *_ in tokens(self.whole) if kind != "string")
-            self.tensorflow = TENSORFLOW.search(" ".join(words)) is not None
-        return self.tensorflow
-
     def builds_graphs(self):
         """Tell whether this file builds graphs."""
-        words = any(word in self.whole for word in GRAPH_WORDS)
-        return words or re.search(r"train\.\w*Optimizer\b", self.whole) is not None
+        return GRAPHS.search(self.whole) is not None
 
     def works(self, asked):
         """Return why an old call still works where it stands, or an empty text."""
@@ -93,7 +83,7 @@ class Code:
         if rule.trap or rule.gone_since != "2.0":
             return False
         held = node.value if rule.of == "optimizer" and hasattr(node, "value") else node
-        found = self.names.origins(held, asked.site.scope)
+        found = self.names.dotted(held, asked.site.scope)
         refused = REFUSES if "colocate_gradients_with_ops" in asked.given else lambda path: False
         return (rule.of == "anything" and not found) or any(
             not LOST(one.path) if one.v1 else KEPT(one.path) and not refused(one.path)
@@ -109,11 +99,9 @@ class Code:
         return asked.rule.id not in NOT_COMPILED
 
     def _is_compiled(self, around):
-        if self.eagerly:
-            return False
         marks = (self.names.paths(one, around.scope) for one in decorators(around.node))
         paths = {path.replace("()", "") for path in set().union(*marks)}
-        return around.node in self.compiled or "tf.function" in paths
+        return not self.eagerly and (around.node in self.compiled or "tf.function" in paths)
 
     def _is_graph(self, item, scope):
         func = getattr(item.context_expr, "func", None)
@@ -175,13 +163,10 @@ class Code:
         """Tell whether the result of a call is unpacked, iterated or zipped."""
         parent = site.parent
         if isinstance(parent, ast.Assign) and parent.value is site.node:
-            if isinstance(parent.targets[0], (ast.Tuple, ast.List)):
-                return True
-            if not isinstance(parent.targets[0], ast.Name):
-                return False
-            if self.apart is None:
-                self.apart = set(names_apart(self.source.tree))
-            return parent.targets[0].id in self.apart
+            target = parent.targets[0]
+            if isinstance(target, ast.Name):
+                return target.id in names_apart(self.source.tree)
+            return isinstance(target, (ast.Tuple, ast.List))
         return any(one is site.node for one in parts_taken_of(parent))
 
     def is_list(self, node, scope):
@@ -196,6 +181,13 @@ class Code:
         )
 
 
+@lru_cache(maxsize=1)
+def is_of_tensorflow(text):
+    """Tell whether code, and not its comments and strings alone, is of TensorFlow."""
+    words = (word for kind, word, *_ in tokens(text) if kind != "string")
+    return TENSORFLOW.search(" ".join(words)) is not None
+
+
 def parts_taken_of(node):
     """Return what a node takes the parts of, as a loop or zip does."""
     if isinstance(node, (ast.For, ast.comprehension)):
@@ -207,12 +199,11 @@ def parts_taken_of(node):
     return [node.value] if isinstance(node, ast.Starred) else []
 
 
+@lru_cache(maxsize=1)
 def names_apart(tree):
-    """Yield the names of which a file takes the parts."""
-    for node in ast.walk(tree):
-        for one in parts_taken_of(node):
-            if isinstance(one, ast.Name):
-                yield one.id
+    """Return the names of which a file takes the parts."""
+    taken = (one for node in ast.walk(tree) for one in parts_taken_of(node))
+    return {one.id for one in taken if isinstance(one, ast.Name)}
 
 
 def decorators(node):

@@ -110,28 +110,23 @@ def code_files(paths, excludes, markdown, unread):
                 inner[:] = []
                 continue
             seen.add(real)
-            inner[:] = sorted(n for n in inner if n[0] != "." and n not in SKIPPED)
-            left_out = [*inner, *names]
-            left_out = {n for n in left_out if excludes(os.path.join(folder, n))}
-            left_out |= {n for n in (*inner, *names) if os.path.join(real, n) in ignored}
-            inner[:] = [n for n in inner if n not in left_out]
-            for name in sorted(names):
-                if name.endswith(ends) and name not in left_out:
-                    yield os.path.join(folder, name)
+            kept = sorted(n for n in (*inner, *names) if not excludes(os.path.join(folder, n)))
+            kept = [n for n in kept if os.path.join(real, n) not in ignored]
+            below, files = set(inner) - SKIPPED, set(names)
+            inner[:] = [n for n in kept if n in below and n[0] != "."]
+            yield from (os.path.join(folder, n) for n in kept if n in files and n.endswith(ends))
 
 
 def ignored_by_git(folder):
     """Return the real paths below a folder that its .gitignore leaves out, where git can tell."""
     import os
-    import subprocess
+    from subprocess import DEVNULL, PIPE, run
 
     # What a repository sets may start a program of its own: nothing of it runs here.
     command = ["git", "-c", "core.fsmonitor=false", "-C", folder, "ls-files", "-z", "--others"]
     command += ["--ignored", "--exclude-standard", "--directory"]
     try:
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
-        )
+        done = run(command, stdout=PIPE, stderr=DEVNULL, check=False)
     except OSError:
         return set()
     names = os.fsdecode(done.stdout).split("\0") if done.returncode == 0 else []

@@ -39,19 +39,10 @@ def rule_finding(code, rule, place, call, **more):
     """Return a finding of a rule, of which nothing else is known but what `more` has."""
     says = [rule.says] if rule.says else []
     likely = dict(arguments=[], replacement="", hunk=None, notes=says, certainty="likely")
+    likely.update(path=code.path, call=call, works="", how="words", **place._asdict())
     told = dict(verdict=rule.verdict, write=rule.write, page=BASE + rule.page, trap=rule.trap)
-    fields = {
-        **told,
-        **likely,
-        "silent": rule.silent,
-        "steps": rule.steps,
-        "works": "",
-        "how": "words",
-        **more,
-    }
-    return Finding(
-        path=code.path, **place._asdict(), code=rule.number, rule=rule.id, call=call, **fields
-    )
+    told.update(code=rule.number, rule=rule.id, silent=rule.silent, steps=rule.steps)
+    return Finding(**{**told, **likely, **more})
 
 
 def finding_of(code, asked):

@@ -134,9 +134,8 @@ class Names(Bindings):
             found = self._of_hint(index_of(hint), scope, depth)
             held = HOLDS.search(last_name(hint.value))  # and not Optional[…]
             return {Meaning("item", of=one) for one in found} if held else found
-        if isinstance(hint, (ast.Tuple, ast.BinOp)):
+        if isinstance(hint, (ast.Tuple, ast.BinOp)) and depth < DEPTH:
             parts = getattr(hint, "elts", None) or (hint.left, hint.right)
-            parts = parts if depth < DEPTH else ()
             return set().union(*(self._of_hint(one, scope, depth + 1) for one in parts))
         found = self._of_call(ast.Call(hint, [], []), scope, depth)
         return {one for one in found if one.is_settled()}
@@ -174,13 +173,12 @@ class Names(Bindings):
                     found += self._family(one.of, depth + 1)
         return found
 
-    def origins(self, node, scope):
+    def dotted(self, node, scope):
         """Return the dotted names among its meanings, and those of the bases of its classes."""
-        found = set(self.meanings(node, scope))
-        for owner in [one.of for one in found if one.kind in ("class", "super")]:
-            for each in self._family(owner):
-                for base in each.node.bases:
-                    found |= self.meanings(base, each.parent)
+        found = self.meanings(node, scope)
+        owners = (self._family(one.of) for one in found if one.kind in ("class", "super"))
+        bases = ((base, one.parent) for each in owners for one in each for base in one.node.bases)
+        found = found.union(*(self.meanings(*one) for one in bases))
         return [one for one in found if one.kind == "path"]
 
     def _of_call(self, node, scope, depth):

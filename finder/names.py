@@ -6,10 +6,9 @@ from itertools import count
 
 from .rules import KNOWN, WORDS
 
-BINDS = set(
-    "FunctionDef AsyncFunctionDef Lambda ClassDef Import ImportFrom Assign AnnAssign".split()
-)
-BINDS |= set("AugAssign NamedExpr For AsyncFor comprehension With AsyncWith Return Global".split())
+BINDS = set("FunctionDef AsyncFunctionDef Lambda ClassDef Import ImportFrom Assign Return".split())
+BINDS |= set("AnnAssign AugAssign NamedExpr For AsyncFor comprehension With AsyncWith".split())
+BINDS.add("Global")
 LOOKS = {"Call", "Attribute", "Name", "Subscript", "With", "AsyncWith"}
 LEAVES = {type(None), str, int, ast.Load, ast.Store, type(ast.parse("1").body[0].value)}
 
@@ -135,6 +134,8 @@ class Bindings:
         name = getattr(node, "name", None)
         if name:
             scope.bind(name, "def", None, inner)
+        else:
+            inner.returns.append(node.body)
         given = node.args
         plain = list(getattr(given, "posonlyargs", [])) + given.args
         if scope.kind == "class" and plain:
@@ -146,8 +147,6 @@ class Bindings:
             inner.bind(arg.arg, "value", default, scope)
             if arg.annotation is not None:
                 inner.bind(arg.arg, "hint", arg.annotation, scope)
-        if name is None:
-            inner.returns.append(node.body)
         return inner
 
     def _import(self, node, scope):
@@ -173,16 +172,15 @@ class Bindings:
 
     def _loop(self, target, held, scope):
         """Bind what a loop takes from `held`, or from that of which it is the zip or the like."""
-        called, given = last_name(getattr(held, "func", None)), getattr(held, "args", [])
-        of = getattr(getattr(held, "func", None), "value", None)
-        if isinstance(target, ast.Name):
-            held = of if called == "values" else held
-            scope.bind(target.id, "part" if held else "value", held, scope)
-        elif isinstance(target, (ast.Tuple, ast.List)):
+        func, given = getattr(held, "func", None), getattr(held, "args", [])
+        called, of = last_name(func), getattr(func, "value", None)
+        if isinstance(target, (ast.Tuple, ast.List)):
             parts = {"zip": given, "enumerate": [None, *given], "items": [None, of]}
-            parts = [*parts.get(called, ()), *[None] * len(target.elts)]
-            for one, part in zip(target.elts, parts):
+            unknown = [None] * len(target.elts)
+            for one, part in zip(target.elts, [*parts.get(called, ()), *unknown]):
                 self._loop(one, part, scope)
+        elif isinstance(target, ast.Name) and held:
+            scope.bind(target.id, "part", of if called == "values" else held, scope)
         else:
             self._assign(target, None, scope)
 

@@ -122,10 +122,8 @@ def as_sarif(findings):
         keys = ("verdict", "certainty", "silent", "steps", "works", "page")
         results.append({**result, "properties": {key: getattr(found, key) for key in keys}})
     driver = {"name": "find_gradients", "rules": list(rules.values())}
-    if VERSION:
-        driver["version"] = VERSION
-    if BASE:
-        driver["informationUri"] = BASE
+    known = {"version": VERSION, "informationUri": BASE}
+    driver.update((key, value) for key, value in known.items() if value)
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return {"$schema": schema, "version": "2.1.0", "runs": [run]}
@@ -133,15 +131,12 @@ def as_sarif(findings):
 
 def as_github(findings):
     """Return the findings as annotations of a GitHub workflow."""
-    lines = []
+    lines, marks = [], {"%": "%25", "\r": "%0D", "\n": "%0A"}
+    texts, paths = str.maketrans(marks), str.maketrans({**marks, ",": "%2C", ":": "%3A"})
     for found in findings:
         kind = "warning" if to_do(found) else "notice"
-        text = one_line(found) + " " + found.page
-        for mark, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
-            text = text.replace(mark, code)
-        path = (
-            path_from_here(found.path).replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
-        )
+        text = f"{one_line(found)} {found.page}".translate(texts)
+        path = path_from_here(found.path).translate(paths)
         place = f"file={path},line={found.line},col={found.column},title={found.code} {found.rule}"
         lines.append(f"::{kind} {place}::{text}")
     return "\n".join(lines)

@@ -51,15 +51,11 @@ KNOWN = {"tf": "tensorflow", "tf1": "tensorflow", "tfv1": "tensorflow", "tf_v1":
 KNOWN.update({"tensorflow": "tensorflow", "K": "K", "ktf": "tensorflow", "keras": "keras"})
 KNOWN.update({"tfe": "tensorflow.contrib.eager", "slim": "tensorflow.contrib.slim"})
 # Libraries with gradients, optimizers or functions of their own.
-FOREIGN = set(
-    (
-        "torch paddle gpflow scipy mindspore chainer mxnet theano lasagne jax optax flax z3 "
-        "cvxpy pyomo ortools skopt nevergrad tensorflow_probability mesh_tensorflow autograd "
-        "numpy iminuit lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow sklearn "
-        "skfuzzy pymoo deap cntk caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms "
-        "qiskit_machine_learning pennylane"
-    ).split()
-)
+FOREIGN = """torch paddle gpflow scipy mindspore chainer mxnet theano lasagne jax optax flax z3
+cvxpy pyomo ortools skopt nevergrad tensorflow_probability mesh_tensorflow autograd numpy iminuit
+lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow sklearn skfuzzy pymoo deap cntk
+caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms
+qiskit_machine_learning pennylane""".split()
 BACKEND = re.compile(
     r"^(?:(?:tf\.)(?:python\.|contrib\.)?)?(?:\w+\.)*?(?:tf_)?(?:keras|bert4keras)\.(?:\w+\.)*?backend\."
 )
