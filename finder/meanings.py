@@ -209,7 +209,8 @@ class Names(Bindings):
 
     def _of_subscript(self, node, scope, depth):
         found = self.meanings(node.value, scope, depth)
-        return {one.of for one in found if one.kind == "item"}
+        part = isinstance(getattr(node, "slice", None), ast.Slice)  # which is a list again
+        return {one if part else one.of for one in found if one.kind == "item"}
 
     def _of_dict(self, node, scope, depth):
         held = getattr(node, "values", None) or getattr(node, "elts", None)

@@ -234,6 +234,10 @@ def test_class_may_come_from_a_call():
             "w = tf.Variable(1.0)\ntf.train.Optimizer().compute_gradients(y, w)",
             "list(zip(tape.gradient(y, [w]), [w]))",
         ),
+        (
+            "w = [tf.Variable(v) for v in start]\ntf.train.Optimizer().compute_gradients(y, w[:2])",
+            "list(zip(tape.gradient(y, w[:2]), w[:2]))",
+        ),
         ("tf.gradients(y, x, grad_ys=[[1.0, 2.0]])", ""),
         ("tf.gradients([y, z], x, grad_ys=[v, None])", ""),
         ("tf.gradients(y, x, name=next(names))", ""),
