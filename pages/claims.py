@@ -27,7 +27,7 @@ OUTCOMES = {
     r"(?<!othing )warns|with a warning": r"(?i:warn)",
     r"gives ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
     # Where it happens: on these words, sentences broke more often than on all others.
-    r"XLA|jit_compile(?:=True)?": r"jit_compile|XLA",
+    r"XLA|jit_compile": r"jit_compile|XLA",
     r"replicas?": r"Strategy|replica|tower|device",
     r"complex": r"complex|\dj\b",
     r"frozen(?! graph)": r"trainable ?= ?False|frozen",
@@ -74,7 +74,7 @@ def claims_in(tokens, line, links):
             kind = "name" if re.fullmatch(NAME, content) else "code"
             yield Claim(content, kind, line, False, links)
         elif token.type == "code_inline" and content.startswith("jit_compile"):
-            yield Claim(content, "outcome", line, False, links + around)
+            yield Claim("jit_compile", "outcome", line, False, links + around)
         before = "" if token.type == "softbreak" else before + content
         line += token.type == "softbreak"
 

@@ -66,9 +66,16 @@ def test_prose_claims_what_an_example_shows(page):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
-@pytest.mark.parametrize("word", ["raises", "gives zeros", "gives NaN", "dies", "hangs", "warns"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("raises", "gives zeros", "gives NaN", "dies", "hangs", "warns", "is complex"),
+        *("runs under XLA", "takes `jit_compile`", "runs on replicas", "reads a frozen layer"),
+        "has dropout",
+    ],
+)
 def test_word_claims_an_outcome(word):
-    """Another outcome in a sentence is noticed, where no example under its heading shows it."""
+    """Another outcome or place is noticed, where no example under its heading shows it."""
     text = f'## One\n\nThis call {word}.\n\n--8<-- "index/tape.md"\n'
     [wrong] = claims.unsupported_claims(Page.parse(text, "index.md"))
     assert wrong.text in word
