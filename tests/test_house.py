@@ -42,8 +42,9 @@ BUDGETS = {
         "7 break long names, and not those of the bar",
     ),
     "docs/assets": (
-        770,
-        "own script and style; 120 make search find a message, fast, 45 sort and copy findings",
+        780,
+        "own script and style; 120 make search find a message, fast, 45 sort and copy findings; "
+        "10 lay out what stands far below only when it is near",
     ),
 }
 MOST = 350  # lines of one file, which a reader takes in at once
