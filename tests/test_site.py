@@ -245,7 +245,7 @@ def test_filter_shows_the_statements_with_a_verdict(page, base_url):
         page.keyboard.press("ArrowRight")
         assert page.locator("[name=verdict]:checked").get_attribute("value") in verdict
         assert rows.count() == found[verdict] > 0
-        assert set(rows.locator(".verdict").all_inner_texts()) == {verdict}
+        assert set(rows.locator(".verdict").all_text_contents()) == {verdict}
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440])
