@@ -1,6 +1,6 @@
-"""What each TensorFlow release did with each example: docs/evidence/releases.json.
+"""What each TensorFlow release did with each example, in a file for each folder of examples.
 
-It maps each example to its digest and, for each outcome and text, to the releases: what was
+A file maps each example to its digest and, for each outcome and text, to the releases: what was
 printed where that `differs`, the error's last line where the example is `not available`.
 """
 
@@ -8,10 +8,10 @@ import itertools
 import json
 import re
 
-from checks import DOCS, ROOT
+from checks import ROOT
 from checks.snippets import load_examples
 
-DATA = DOCS / "evidence/releases.json"
+DATA = ROOT / "releases/printed"
 REPLAY = "replay it with `python3 noxfile.py -s releases`"
 
 
@@ -32,13 +32,27 @@ def minor(release):
 RELEASES = sorted((r.stem for r in ROOT.glob("requirements/releases/*.txt")), key=version)
 
 
-def load_outcomes(file=DATA, examples=None):
-    """Return the outcomes in `file` that are not stale: {(name, release): (kind, text)}."""
-    stored = json.loads(file.read_text("utf-8")) if file.exists() else {}
+def stored(folder=DATA):
+    """Return what the files below `folder` hold, by example.
+
+    Raises:
+        ValueError: A file is no JSON; the message names it.
+    """
+    found = {}
+    for file in sorted(folder.rglob("*.json")):
+        try:
+            found |= json.loads(file.read_text("utf-8"))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{file}: {error}. Delete the file and {REPLAY}.") from None
+    return found
+
+
+def load_outcomes(folder=DATA, examples=None):
+    """Return the outcomes below `folder` that are not stale: {(name, release): (kind, text)}."""
     digests = {name: one.digest for name, one in (examples or load_examples()).items()}
     return {
         (name, release): (kind, text)
-        for name, results in stored.items()
+        for name, results in stored(folder).items()
         if results["digest"] == digests.get(name)
         for kind, texts in results["outcomes"].items()
         for text, releases in texts.items()
@@ -47,25 +61,30 @@ def load_outcomes(file=DATA, examples=None):
 
 
 def save(outcomes, digests):
-    """Write `outcomes` over the data file, in one step that cannot be interrupted half-way.
+    """Write `outcomes` over the data, each file in one step that cannot be interrupted half-way.
 
     `digests` are those of the examples as they were replayed, which the files may no longer be.
     """
-    data = {}
+    files = {}
     for (name, release), (kind, text) in sorted(
         outcomes.items(), key=lambda item: (item[0][0], version(item[0][1]))
     ):
+        data = files.setdefault(DATA / f"{name.rpartition('/')[0]}.json", {})
         entry = data.setdefault(name, {"digest": digests[name], "outcomes": {}})
         entry["outcomes"].setdefault(kind, {}).setdefault(text, []).append(release)
-    draft = DATA.with_suffix(".draft")
-    # A line for each text, not for each release.
-    lines = re.sub(
-        r'\[\s+((?:"[\d.]+",?\s+)+)\]',
-        lambda found: f"[{' '.join(found[1].split())}]",
-        json.dumps(data, indent=1, ensure_ascii=False),
-    )
-    draft.write_text(f"{lines}\n", "utf-8")
-    draft.replace(DATA)
+    for file, data in files.items():
+        # A line for each text, not for each release.
+        lines = re.sub(
+            r'\[\s+((?:"[\d.]+",?\s+)+)\]',
+            lambda found: f"[{' '.join(found[1].split())}]",
+            json.dumps(data, indent=1, ensure_ascii=False),
+        )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(".draft")
+        draft.write_text(f"{lines}\n", "utf-8")
+        draft.replace(file)
+    for file in set(DATA.rglob("*.json")) - set(files):  # its examples are gone, or have moved
+        file.unlink()
 
 
 def span(releases):

@@ -3,11 +3,11 @@
     python -m releases.replay [RELEASE ...]    such as 2.4, 2.4.4, oldest or newest; all by default
     python -m releases.replay --again ...      replay what is up to date, too
     python -m releases.replay --check ...      the same, but compare, and write nothing
-    python -m releases.replay --merge FILE ... join data files, as parallel runs leave them
+    python -m releases.replay --merge FOLDER ... join the data that parallel runs left
 
 The recipes are the lock files in requirements/releases/; an environment exists only while its
-release is replayed. docs/evidence/releases.json is written after each release, and when a run is
-interrupted, so that the next run goes on from there.
+release is replayed. The files in releases/printed/ are written after each release, and when a run
+is interrupted, so that the next run goes on from there.
 """
 
 import contextlib
@@ -140,8 +140,8 @@ def main(arguments):
     examples = load_examples()
     digests = {name: snippet.digest for name, snippet in examples.items()}
     if arguments[:1] == ["--merge"]:
-        files = [load_outcomes(Path(file)) for file in arguments[1:]]
-        merged = {key: value for file in files for key, value in file.items()}
+        folders = [load_outcomes(Path(folder), examples) for folder in arguments[1:]]
+        merged = {key: value for folder in folders for key, value in folder.items()}
         save(merged | ended_by_chance(examples, load_outcomes()), digests)
         return None
     check, again = "--check" in arguments, "--again" in arguments

@@ -4,6 +4,7 @@
 of those of later lists, and writes nothing.
 """
 
+import hashlib
 import importlib
 import json
 import sys
@@ -24,6 +25,24 @@ LATER = sorted(HERE.glob("*_*.json"))  # lists whose outcomes are not kept
 OUTCOMES = HERE / "outcomes.json"
 TABLE = HERE / "figures.txt"
 HEAD = "cause put in", "faults", "found", "named", "another named"
+
+
+def fingerprint(one):
+    """Return what tells whether a fault or port is still the one that was tried."""
+    return hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def kept():
+    """Return the faults and ports of both lists, each with what was `said` when it was tried.
+
+    Raises:
+        ValueError: The lists have changed since.
+    """
+    said = json.loads(OUTCOMES.read_text("utf-8"))
+    listed = [one for path in LISTS.values() for one in json.loads(path.read_text("utf-8"))]
+    if {fingerprint(one) for one in listed} != set(said):
+        raise ValueError("The lists of trials/ have changed: python3 noxfile.py -s trials")
+    return [dict(one, said=said[fingerprint(one)]) for one in listed]
 
 
 def recorded(one, folder):
@@ -106,7 +125,9 @@ def main(models):
     print(table_of(outcomes))
     if not models:
         commit = git_says(ROOT, "rev-parse", "--short=8", "HEAD").strip()
-        OUTCOMES.write_text(json.dumps(outcomes, indent=1) + "\n", "utf-8")
+        said = {fingerprint({k: one[k] for k in one if k != "said"}): one["said"] for one in outcomes}
+        rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(said[key])}" for key in sorted(said))
+        OUTCOMES.write_text(f"{{\n{rows}\n}}\n", "utf-8")
         TABLE.write_text(f"{table_of(outcomes)}\nmade at commit {commit}\n", "utf-8")
 
 

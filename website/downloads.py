@@ -10,6 +10,7 @@ from importlib import resources
 from checks import ROOT
 from finder.bundle import bundle
 from finder.mapping import joined, schema
+from releases.data import stored
 
 # What Brython imports for the finder; the site's test fails where it asks for another one.
 MODULES = (
@@ -38,6 +39,7 @@ def files_to_publish(site):
     calls = [{name: getattr(call, name) for name in shown} for call in site.calls.values()]
     return {
         "old-api/calls.json": as_json(calls),
+        "evidence/releases.json": as_json(stored()),
         "parameters/parameters.json": as_json([one._asdict() for one in site.nine]),
         "start/find_gradients.py": bundle(site.config.site_url or ""),
         "start/prove_gradients.py": bundle(site.config.site_url or "", ROOT / "prover"),

@@ -1,6 +1,6 @@
 """Show on every page which TensorFlow releases print what its examples say.
 
-Each page gets a strip under its lead, made from docs/evidence/releases.json, and each of its
+Each page gets a strip under its lead, made from releases/printed/, and each of its
 examples an anchor. `<!-- releases choice -->` asks for the choice of a release, which shows what
 differs there, and `<!-- releases matrix -->` for the table of all. What other releases print is in
 a file of its own, a script, since a page that is opened from a folder may load nothing else.
