@@ -6,7 +6,6 @@ printed where that `differs`, the error's last line where the example is `not av
 
 import itertools
 import json
-import re
 
 from checks import ROOT
 from checks.snippets import load_examples
@@ -56,7 +55,7 @@ def load_outcomes(folder=DATA, examples=None):
         if results["digest"] == digests.get(name)
         for kind, texts in results["outcomes"].items()
         for text, releases in texts.items()
-        for release in releases
+        for release in releases.split()
     }
 
 
@@ -71,17 +70,12 @@ def save(outcomes, digests):
     ):
         data = files.setdefault(DATA / f"{name.rpartition('/')[0]}.json", {})
         entry = data.setdefault(name, {"digest": digests[name], "outcomes": {}})
-        entry["outcomes"].setdefault(kind, {}).setdefault(text, []).append(release)
+        texts = entry["outcomes"].setdefault(kind, {})
+        texts[text] = f"{texts.get(text, '')} {release}".strip()
     for file, data in files.items():
-        # A line for each text, not for each release.
-        lines = re.sub(
-            r'\[\s+((?:"[\d.]+",?\s+)+)\]',
-            lambda found: f"[{' '.join(found[1].split())}]",
-            json.dumps(data, indent=1, ensure_ascii=False),
-        )
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_suffix(".draft")
-        draft.write_text(f"{lines}\n", "utf-8")
+        draft.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
         draft.replace(file)
     for file in set(DATA.rglob("*.json")) - set(files):  # its examples are gone, or have moved
         file.unlink()

@@ -112,20 +112,20 @@ def table_of(outcomes):
 
 def main(models):
     """Run the lists, print what is not as it should be, and write all down."""
-    outcomes = []
+    outcomes, said = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for path in [*LISTS.values(), *(LATER if models else ())]:
             for one in json.loads(path.read_text("utf-8")):
                 if not models or one["model"] in models:
                     begun = time.perf_counter()
-                    outcomes.append(dict(one, said=outcome_of(one, folder)))
+                    said[fingerprint(one)] = outcome_of(one, folder)
+                    outcomes.append(dict(one, said=said[fingerprint(one)]))
                     if not as_wanted(outcomes[-1]):
                         spent = time.perf_counter() - begun
                         print(f"{one['name']} ({spent:.1f} s): {outcomes[-1]['said']}", flush=True)
     print(table_of(outcomes))
     if not models:
         commit = git_says(ROOT, "rev-parse", "--short=8", "HEAD").strip()
-        said = {fingerprint({k: one[k] for k in one if k != "said"}): one["said"] for one in outcomes}
         rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(said[key])}" for key in sorted(said))
         OUTCOMES.write_text(f"{{\n{rows}\n}}\n", "utf-8")
         TABLE.write_text(f"{table_of(outcomes)}\nmade at commit {commit}\n", "utf-8")

@@ -39,7 +39,7 @@ def files_to_publish(site):
     calls = [{name: getattr(call, name) for name in shown} for call in site.calls.values()]
     return {
         "old-api/calls.json": as_json(calls),
-        "evidence/releases.json": as_json(stored()),
+        "evidence/releases.json": json.dumps(stored(), ensure_ascii=False),
         "parameters/parameters.json": as_json([one._asdict() for one in site.nine]),
         "start/find_gradients.py": bundle(site.config.site_url or ""),
         "start/prove_gradients.py": bundle(site.config.site_url or "", ROOT / "prover"),
