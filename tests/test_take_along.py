@@ -282,3 +282,10 @@ def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
     page.locator(".md-select__link[hreflang=zh]").click()
     page.wait_for_url("**/zh/")
     assert page.locator("html").get_attribute("lang") == "zh"
+
+
+def test_ways_in_begin_on_the_first_screen(page, base_url):
+    """On the home page, title and take-along share a line, so that the cards are seen."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(base_url, wait_until="networkidle")
+    assert page.locator(".cards").bounding_box()["y"] <= 800
