@@ -3,6 +3,7 @@
 import ast
 import collections
 import io
+import json
 import re
 import tokenize
 
@@ -156,3 +157,10 @@ def test_figure_says_on_what_it_was_measured(file):
     if commit and git_says(ROOT, "rev-parse", "--is-shallow-repository") == "false\n":
         kind = git_says(ROOT, "cat-file", "-t", commit[1])
         assert kind == "commit\n", f"{relative(file)} names {commit[1]}, which is no commit here"
+
+
+def test_each_break_still_applies():
+    """What `nox -s breaks` changes on purpose stands once in its file."""
+    breaks = json.loads((ROOT / "breaks/breaks.json").read_text("utf-8"))
+    gone = [b for b in breaks if (ROOT / b["file"]).read_text("utf-8").count(b["old"]) != 1]
+    assert not gone, f"Give breaks/breaks.json a text that its file holds once: {gone}"
