@@ -107,6 +107,9 @@ def likeness(old, new):
 def matched_weights(old, new, given=None):
     """Return the pairs that are certain or in order, and the orders in doubt.
 
+    Keras numbers its layers anew, so a list that comes as in the record is an order, too, where
+    it says otherwise than the names.
+
     Args:
         old: A list of `Weight`, of the record.
         new: A list of `Weight`, of the new program.
@@ -120,9 +123,21 @@ def matched_weights(old, new, given=None):
     Raises:
         NotComparable: A variable has no counterpart.
     """
+    pairs, choices = matched(old, new, given, named=True)
+    shapes = [[one.shape for one in some if one.trainable] for some in (old, new)]
+    if shapes[0] != shapes[1] or any(pair.how.endswith("in doubt") for pair in pairs):
+        return pairs, choices
+    listed, _ = matched(old, new, given, named=False)
+    if {pair[:2] for pair in listed} == {pair[:2] for pair in pairs}:
+        return pairs, choices
+    return pairs, [*(choices or [pairs]), *(orders(listed, [], old) or [listed])]
+
+
+def matched(old, new, given, named):
+    """Return what `matched_weights` does, with names that count or do not."""
     pairs = given_pairs(old, new, given or {})
     left, free = open_numbers(old, new, pairs)
-    pairs += by_name(old, new, left, free)
+    pairs += by_name(old, new, left, free) if named else []
     left, free = open_numbers(old, new, pairs)
     trained = [[k for k in left if old[k].trainable], [k for k in free if new[k].trainable]]
     if [old[k].shape for k in trained[0]] == [new[k].shape for k in trained[1]]:

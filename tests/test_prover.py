@@ -98,6 +98,42 @@ def test_losses_of_two_train_ops_may_be_read_at_either_time(when, tmp_path):
     assert not report.cause or report.cause.key not in ("exchanged", "sample-weights"), str(report)
 
 
+@pytest.mark.parametrize(("first", "reverse"), [(0, False), (0, True), (1, False), (2, False)])
+def test_numbered_names_may_mislead(first, reverse, tmp_path):
+    """Where layers got other numbers, the list tells which is which, and else their names do."""
+    v1, path = tf.compat.v1, str(tmp_path / "old.npz")
+    starts = np.random.RandomState(0).randn(3, 2, 2).astype(np.float32)
+    x = np.float32([[1, 0.5], [2, -1], [0.25, 3]])
+
+    def loss_of(x, kernels):
+        for kernel in kernels:
+            x = tf.tanh(tf.matmul(x, kernel))
+        return tf.reduce_mean(x**2)
+
+    with tf.Graph().as_default(), v1.Session() as session:
+        names = "dense/kernel", "dense_1/kernel", "dense_2/kernel"
+        kernels = [v1.get_variable(n, initializer=v) for n, v in zip(names, starts, strict=True)]
+        place = v1.placeholder(tf.float32, [None, 2])
+        loss = loss_of(place, kernels)
+        train = v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        session.run(v1.global_variables_initializer())
+        record(path, session, loss, {place: x}, train)
+    numbers = ["" if k == 0 else f"_{k}" for k in range(first, first + 3)]
+    kernels = [tf.Variable(tf.zeros([2, 2]), name=f"dense{k}/kernel") for k in numbers]
+    weights = kernels[::-1] if reverse else kernels
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = loss_of(x, kernels)
+        gradients = tape.gradient(loss, weights)
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight.assign_sub(0.1 * gradient)
+        return loss, gradients
+
+    report = compare(path, step, weights)
+    assert report.verdict == "the same", str(report)
+
+
 @pytest.mark.parametrize(("factor", "verdict"), [(0.1, "the same"), (0.1 * (1 + 1e-6), "differs")])
 def test_single_precision_within_double(factor, verdict, tmp_path):
     """In double precision, what a cast of 0.1 loses is said and is no difference; more is one."""
