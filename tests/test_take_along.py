@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -21,6 +22,7 @@ from pages.calls import VERDICTS
 from pages.page import MARKDOWN, Page
 from pages.parameters import nine_parameters
 from tests.built import SITE, address_built
+from website.notebooks import executed
 
 WITH_EXAMPLES = [p.file for p in Page.every() if p.names and not p.uri.startswith("errors/")]
 LINK = re.compile(r"\]\(([^)\s#]+)")
@@ -282,6 +284,19 @@ def test_languages_and_what_to_take_along_stand_at_the_top(page, base_url):
     page.locator(".md-select__link[hreflang=zh]").click()
     page.wait_for_url("**/zh/")
     assert page.locator("html").get_attribute("lang") == "zh"
+
+
+def test_what_a_cell_prints_in_pieces_stays_one(tmp_path):
+    """As on a busy machine, where the kernel sends a line in two."""
+    code = 'import time\nprint("from", end=" ", flush=True)\ntime.sleep(0.5)\nprint("mean")'
+    cells = [nbformat.v4.new_markdown_cell("# Title"), nbformat.v4.new_code_cell(code)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "two.ipynb")
+    file = SimpleNamespace(
+        name="two.ipynb", src_uri="two.ipynb", abs_src_path=tmp_path / "two.ipynb"
+    )
+    plugins = {"mkdocs-jupyter": SimpleNamespace(config={"execute": True})}
+    page, config = SimpleNamespace(file=file, render=None), SimpleNamespace(plugins=plugins)
+    assert "from mean" in executed(page, config)
 
 
 def test_ways_in_begin_on_the_first_screen(page, base_url):

@@ -36,12 +36,11 @@ def executed(page, config):
         "enabled": config.plugins["mkdocs-jupyter"].config["execute"],
         # What TensorFlow's C++ says at start-up belongs to the terminal; warnings stay on the page.
         "extra_arguments": ["--IPKernelApp.capture_fd_output=False"],
-        # How the kernel cuts what a cell prints into pieces depends on how busy the machine is.
-        "coalesce_streams": True,
     }
-    exporter = MarkdownExporter(
-        config=Config({"ExecutePreprocessor": execute}), template_file=SHOWN
-    )
+    # How the kernel cuts what a cell prints into pieces depends on how busy the machine is.
+    joined = {"preprocessors": ["nbconvert.preprocessors.CoalesceStreamsPreprocessor"]}
+    configuration = Config({"ExecutePreprocessor": execute, "MarkdownExporter": joined})
+    exporter = MarkdownExporter(config=configuration, template_file=SHOWN)
     try:
         if known and known.exists():
             markdown = known.read_text("utf-8")
