@@ -300,7 +300,7 @@ def test_what_a_cell_prints_in_pieces_stays_one(tmp_path):
 
 
 def test_ways_in_begin_on_the_first_screen(page, base_url):
-    """On the home page, title and take-along share a line, so that the cards are seen."""
+    """The home page shows its three cards without scrolling, whatever can be taken along."""
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(base_url, wait_until="networkidle")
     assert page.locator(".cards").bounding_box()["y"] <= 800
