@@ -83,7 +83,7 @@ def argument_spans(text, start, stop):
         elif kind != "newline":
             depth += NEST.get(word, 0)
             if depth == 0:
-                lambdas += (word == "lambda") - (word == ":" and lambdas > 0)
+                lambdas += (word in ("lambda", "for")) - (word in (":", "in") and lambdas > 0)
             own.append(token)
     return None
 

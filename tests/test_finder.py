@@ -299,6 +299,10 @@ def test_class_may_come_from_a_call():
             "list(zip(tape.gradient(y, v), v))",
         ),
         ("tf.gradients(f(lambda a, b: a), x)", "tape.gradient(f(lambda a, b: a), x)"),
+        (
+            "tf.train.Optimizer().apply_gradients((-g, v) for g, v in pairs if g in kept)",
+            "optimizer.apply_gradients((-g, v) for g, v in pairs if g in kept)",
+        ),
     ],
 )
 def test_replacement_holds_the_readers_expressions(code, replacement):

@@ -30,6 +30,7 @@ CASES = [
     (V1, "opt.minimize(y, var_list=[x])", STEP),
     (V1, "opt.minimize(y, var_list=[x], grad_loss=v)", WEIGHTED_STEP),
     (V1, "opt.apply_gradients(pairs, global_step=step, name='train')", STEP),
+    (V1, "opt.apply_gradients((g, v) for g, v in pairs)", STEP),
     (KERAS, "opt.minimize(loss, [x])", STEP),
     (KERAS, "opt.minimize(loss, [x], grad_loss=v)", WEIGHTED_STEP),
     (KERAS, "opt.compute_gradients(loss, [x])", [(PLAIN, [1, 2])]),
