@@ -87,7 +87,7 @@ def expression(code, asked, name):
         return "model.trainable_variables"
     if name not in ("loss", "var_list"):
         return text
-    if name == "var_list" and node is not None:
+    if name == "var_list" and node is not None and not code.is_function(node, scope):
         return variable_list(code, node, text, scope)
     if isinstance(node, ast.Lambda):
         return re.sub(r"^lambda *: *", "", text) if text[6:].lstrip()[:1] == ":" else ""

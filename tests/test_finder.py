@@ -303,6 +303,10 @@ def test_class_may_come_from_a_call():
             "tf.train.Optimizer().apply_gradients((-g, v) for g, v in pairs if g in kept)",
             "optimizer.apply_gradients((-g, v) for g, v in pairs if g in kept)",
         ),
+        (
+            "o = tf.keras.optimizers.SGD()\no.minimize(loss, lambda: net.weights)",
+            "o.apply_gradients(zip(tape.gradient(loss(), net.weights), net.weights))",
+        ),
     ],
 )
 def test_replacement_holds_the_readers_expressions(code, replacement):

@@ -33,6 +33,8 @@ CASES = [
     (V1, "opt.apply_gradients((g, v) for g, v in pairs)", STEP),
     (KERAS, "opt.minimize(loss, [x])", STEP),
     (KERAS, "opt.minimize(loss, [x], grad_loss=v)", WEIGHTED_STEP),
+    (KERAS, "opt.minimize(loss, lambda: [x])", STEP),
+    (f"{KERAS}\ndef listed(): return [x]", "opt.minimize(loss, listed)", STEP),
     (KERAS, "opt.compute_gradients(loss, [x])", [(PLAIN, [1, 2])]),
     (KERAS, "opt.compute_gradients(loss, [x], grad_loss=v)", [(WEIGHTED, [1, 2])]),
     (KERAS, "opt.apply_gradients(pairs, name='train')", STEP),
