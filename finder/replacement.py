@@ -19,7 +19,7 @@ SYMBOLS.update(inputs=SYMBOLS["input"], outputs=SYMBOLS["output"])
 KERAS = re.compile(r"model|layer", re.I)
 # What TensorFlow 2 lacks, or what only a graph has something in.
 GRAPH_ONLY = re.compile(
-    r"tf\.(?:contrib\.|layers\.|placeholder|get_collection|get_variable|\w+_variables\b)"
+    r"tf\.(?:contrib\.|layers\.|placeholder|get_(?:variable|default|collection)|\w+_variables\b)|get_(?:collection|tensor_by_name)$"
 ).match
 # The names of trainable variables, which a tape watches by itself.
 VARIABLE = re.compile(r"var|param|weight|theta|kernel|bias|collection|^[wb]\d*$|^[wb]_", re.I)
@@ -79,12 +79,11 @@ def expression(code, asked, name):
     # A tape takes a list in a list for several vectors, and one vector of numbers is that.
     nested = name == "grad_ys" and any(isinstance(one, (ast.List, ast.Tuple)) for one in parts)
     refused = nested or any(is_none(one) for one in parts)
-    scope, trained = asked.site.scope, all_trained(code, node, asked.site.scope)
-    graph = not trained and asks_graph(code, node, scope)
-    if text == "…" or refused or graph or code.asks(node, scope):
-        return ""
-    if trained:
+    scope = asked.site.scope
+    if all_trained(code, node, scope):
         return "model.trainable_variables"
+    if text == "…" or refused or asks_graph(code, node, scope) or code.asks(node, scope):
+        return ""
     if name not in ("loss", "var_list"):
         return text
     if name == "var_list" and node is not None and not code.is_function(node, scope):
@@ -106,8 +105,9 @@ def variable_list(code, node, text, scope):
 
 def asks_graph(code, node, scope):
     """Tell whether an expression asks a graph for what TensorFlow 2 does not have."""
-    calls = (one for one in ast.walk(node or ast.Pass()) if isinstance(one, ast.Call))
-    return any(GRAPH_ONLY(path) for one in calls for path in code.names.paths(one.func, scope))
+    calls = (one.func for one in ast.walk(node or ast.Pass()) if isinstance(one, ast.Call))
+    paths = ((last_name(one), *code.names.paths(one, scope)) for one in calls)
+    return any(GRAPH_ONLY(path) for each in paths for path in each)
 
 
 def all_trained(code, node, scope):

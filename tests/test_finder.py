@@ -307,6 +307,10 @@ def test_class_may_come_from_a_call():
             "o = tf.keras.optimizers.SGD()\no.minimize(loss, lambda: net.weights)",
             "o.apply_gradients(zip(tape.gradient(loss(), net.weights), net.weights))",
         ),
+        ("opt.minimize(y, var_list=tf.get_default_graph().get_collection('vars'))", ""),
+        ("opt.minimize(y, var_list=graph.get_collection('vars'))", ""),
+        ("tf.gradients(session.graph.get_tensor_by_name('loss:0'), x)", ""),
+        ("tf.gradients(y, get_tensors_of(z))", "tape.gradient(y, get_tensors_of(z))"),
     ],
 )
 def test_replacement_holds_the_readers_expressions(code, replacement):
