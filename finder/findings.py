@@ -65,7 +65,7 @@ def finding_of(code, asked):
         arguments=arguments,
         replacement=write,
         hunk=hunk,
-        notes=notes.texts + (notes_on_replacement(code, asked, hunk) if write else []),
+        notes=notes.texts + (notes_on_replacement(code, asked, write, hunk) if write else []),
         certainty="certain" if certain else "likely",
         page=BASE + (notes.page or rule.page),
         silent=rule.silent or notes.silent or any(one.silent for one in arguments),

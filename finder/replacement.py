@@ -100,7 +100,8 @@ def variable_list(code, node, text, scope):
     loops = [last_name(one.value) for one in scope.bindings(text)[0] if one.kind == "part"]
     if is_one_tensor(code, node, scope) or (loops and all(map(LISTED.search, loops))):
         return f"[{text}]"
-    return "" if loops and text[-1] != "s" else text
+    absent = any(is_none(one.value) for one in scope.bindings(text)[0])
+    return "" if loops and text[-1] != "s" else text + " or model.trainable_variables" * absent
 
 
 def asks_graph(code, node, scope):
@@ -211,7 +212,7 @@ def page_of_task(code, asked):
     return TRAINED + "#pinn" if by_name else SECOND[asked.rule.id]
 
 
-def notes_on_replacement(code, asked, hunk):
+def notes_on_replacement(code, asked, write, hunk):
     """Return what a replacement leaves to the reader, as texts."""
     texts, wanted = [], asked.rule.code
     made = "(" in code.source.text[asked.start : asked.name]
@@ -221,12 +222,11 @@ def notes_on_replacement(code, asked, hunk):
     if "tape." in wanted and target and target.node is not None and not hunk:
         if any(isinstance(one, ast.Call) for one in ast.walk(target.node)):
             texts.append("compute the target inside the tape's block; outside, nothing records it")
-    scope = asked.site.scope
-    trained = any(all_trained(code, one.node, scope) for one in asked.given.values())
+    own = " ".join(one.text for one in asked.given.values())
     source = "tape" not in asked.given and not hunk and wanted.startswith("tape.gradient")
     source = source and unwatched(code, asked)
     if source and len(source) < 60:
         texts.append(f"tape.watch({source}) before the forward pass, unless it is a variable")
-    if trained or ("|model." in wanted and "var_list" not in asked.given):
+    if "model.trainable_variables" in write and "model.trainable_variables" not in own:
         texts.append("model.trainable_variables stands for the variables that you train")
     return texts

@@ -307,6 +307,11 @@ def test_class_may_come_from_a_call():
             "o = tf.keras.optimizers.SGD()\no.minimize(loss, lambda: net.weights)",
             "o.apply_gradients(zip(tape.gradient(loss(), net.weights), net.weights))",
         ),
+        (
+            "def f(v=None):\n    tf.train.Optimizer().compute_gradients(y, v)",
+            "list(zip(tape.gradient(y, v or model.trainable_variables), "
+            "v or model.trainable_variables))",
+        ),
         ("opt.minimize(y, var_list=tf.get_default_graph().get_collection('vars'))", ""),
         ("opt.minimize(y, var_list=graph.get_collection('vars'))", ""),
         ("tf.gradients(session.graph.get_tensor_by_name('loss:0'), x)", ""),

@@ -148,6 +148,13 @@ WATCH = "tape.watch({}) before the forward pass, unless it is a variable"
             "tf.gradients(y, tf.trainable_variables())",
             ["model.trainable_variables stands for the variables that you train"],
         ),
+        (
+            "def f(v=None):\n    tf.train.Optimizer().compute_gradients(y, v)",
+            [
+                "a Keras optimizer of the same name may take other steps",
+                "model.trainable_variables stands for the variables that you train",
+            ],
+        ),
         ("tf.gradients(y, [x])[0]", [WATCH.format("[x]")]),
         (
             "tf.train.AdamOptimizer().minimize(y)",
