@@ -57,7 +57,7 @@ lmfit hyperopt optuna sympy pulp casadi gurobipy megengine oneflow sklearn skfuz
 caffe2 dde deepxde edward tfp mtf np qiskit qiskit_algorithms
 qiskit_machine_learning pennylane""".split()
 BACKEND = re.compile(
-    r"^(?:(?:tf\.)(?:python\.|contrib\.)?)?(?:\w+\.)*?(?:tf_)?(?:keras|bert4keras)\.(?:\w+\.)*?backend\."
+    r"^(?:(?:tf\.)(?:python\.|contrib\.)?)?(?:\w+\.)*?(?:tf_)?(?:keras|bert4keras)\.(?:\w+\.)*?backend\.(?!tensorflow_backend$)(?:tensorflow_backend\.)?"
 )
 OPTIMIZER = re.compile(
     r"^(?:tf\.(?:train|contrib|python|tpu|estimator)\.|horovod\.|hvd\.).*?\b(?:\w*Optimizer\w*|clip_gradients_by_norm)\b"
