@@ -14,7 +14,7 @@ OLD = re.compile(
 # What tensorflow.compat.v1 never had, has no longer beside Keras 3, or what runs eagerly.
 WITHOUT = (
     r"\b{}\.(contrib|keras|layers|estimator|nn\.rnn_cell|function|GradientTape|compat\b"
-    r"|enable_\w+|disable_\w+)\b"
+    r"|python|pywrap_tensorflow|enable_\w+|disable_\w+)\b"
 )
 BESIDES = r"\b(?:tf_)?keras\b|\b(?:tf_slim|tflearn|tensorlayer|sonnet)\b"
 

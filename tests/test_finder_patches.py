@@ -216,6 +216,8 @@ COMPAT = "import tensorflow as tf\ns = tf.Session()\n"
         ("import tensorflow as tf\nprint(tf.abs(1))\n", None),
         (COMPAT + "tf.contrib.layers.l2_regularizer(1.0)\n", "it uses tf.contrib"),
         (COMPAT + "with tf.GradientTape() as tape: pass\n", "it uses tf.GradientTape"),
+        (COMPAT + "tf.pywrap_tensorflow.NewCheckpointReader(f)\n", "it uses tf.pywrap_tensorflow"),
+        (COMPAT + "tf.python.client.timeline\n", "it uses tf.python"),
         ("import tf_slim\n" + COMPAT, "it uses tf_slim"),
         (COMPAT + "from tensorflow.python.ops import math_ops\n", "imported otherwise"),
         ("import numpy, tensorflow as tf\ntf.Session()\n", "imported otherwise"),
