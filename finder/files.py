@@ -167,7 +167,7 @@ def fix_file(path, looked, only_show, compat=False):
     edits, why = [edit for found in looked.findings for edit in found.edits], ""
     if compat and not path.endswith((".ipynb", ".md")):
         try:
-            edits += compat_edits(text.replace("\r\n", "\n"))
+            edits += compat_edits(text.replace("\r\n", "\n").replace("\r", "\n"))
         except ValueError as error:
             why = f"not changed by --compat: {error}"
     new = fixed_text(text, edits)

@@ -263,6 +263,9 @@ def test_compat_keeps_the_ends_of_lines_and_says_why_not(tmp_path, capsys):
         b"tf.disable_v2_behavior()\r\ntf.Session()\r\n"
     )
     assert f"{bad}: not changed by --compat: it uses tf.keras" in capsys.readouterr().err
+    bad.write_bytes(b"import os\rimport tensorflow as tf\rtf.Session()\r")
+    assert find_command(["--fix", "--compat", str(bad)]) == 0
+    assert compile(bad.read_bytes(), "b.py", "exec") and b".compat.v1 as tf" in bad.read_bytes()
     assert find_command(["--fix", "--compat", str(good)]) == 0
     assert good.read_bytes().count(b"disable") == 1  # asked twice, done once
     with pytest.raises(SystemExit):
