@@ -68,7 +68,7 @@ def finding_of(code, asked):
         notes=notes.texts + (notes_on_replacement(code, asked, write, hunk) if write else []),
         certainty="certain" if certain else "likely",
         page=BASE + (notes.page or rule.page),
-        silent=rule.silent or notes.silent or any(one.silent for one in arguments),
+        silent=rule.silent or notes.silent or any(a.silent for a in arguments if a.name in given),
         works=code.works(asked),
         how=source.how or "parsed",
         edits=list(edits(code, whole)) if asked.certain and not source.how else [],

@@ -206,6 +206,12 @@ def test_tape_of_somebody_else_is_not_certain():
     assert not find(theirs + text.format("t"))
 
 
+def test_argument_that_is_none_is_not_silent():
+    """Nothing was stopped, so nothing changes."""
+    (found,) = find("import tensorflow as tf\ntf.gradients(y, [x], stop_gradients=None)\n")
+    assert not found["silent"]
+
+
 def test_class_may_come_from_a_call():
     """A base that is called, such as a mixin of an object, costs nothing else."""
     code = "import tensorflow as tf\nclass A: pass\nclass B(A()): pass\n"
