@@ -85,7 +85,7 @@ def find_command(arguments=None):
     if asked.write_baseline:
         write_baseline(choice.baseline, found)
         print(f"{choice.baseline}: written, with {len(found)} findings", file=sys.stderr)
-        return 0
+        return 2 if unread and asked.strict else 0
     new = without_known(found, choice.baseline) if choice.baseline else found
     print_report(asked, new, count, unread, len(found) - len(new))
     return 2 if unread and asked.strict else int(any(map(to_do, new)))

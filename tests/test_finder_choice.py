@@ -258,6 +258,7 @@ def test_strict_is_red_where_nothing_was_read(code_folder, capsys):
         assert find_command([name]) == 0
         assert "0 files read: nothing found.\n1 could not be read" in capsys.readouterr().out
         assert find_command([name, "--strict"]) == 2
+        assert find_command([name, "--strict", "--baseline", "old", "--write-baseline"]) == 2
     assert find_command(["a.py", "--strict"]) == 1
     capsys.readouterr()
     find_command([".", "--format", "json"])
