@@ -49,10 +49,10 @@ def is_inside(site, receiver):
     around = site.around
     while around and around.kind == "with" and isinstance(receiver, ast.Name):
         for item in around.node.items:
-            if getattr(item.optional_vars, "id", None) == receiver.id:
-                words = getattr(item.context_expr, "keywords", [])
-                asked = [word.value for word in words if word.arg == "persistent"]
-                return any(getattr(value, "value", False) is True for value in asked)
+            named = getattr(item.optional_vars, "id", None) == receiver.id
+            if named or last_name(item.context_expr) == "stop_recording":  # which takes none
+                words = {one.arg: one.value for one in getattr(item.context_expr, "keywords", [])}
+                return getattr(words.get("persistent"), "value", False) is True
         around = around.around
     return False
 
