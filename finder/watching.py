@@ -125,7 +125,7 @@ def late_watches(code, site, tape, names):
                 late[len(late)] = (one, place)
                 for origins in flow.of.values():
                     if one in origins:
-                        origins[len(late) - 1] = origins[one]
+                        origins[len(late) - 1] = origins[one] and not perhaps
                 flow.watched.add(one)
         flow.follow(statement, perhaps)
     for mark, (_, place) in late.items():

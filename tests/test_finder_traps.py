@@ -73,6 +73,7 @@ def test_watch_after_no_use_is_none(before):
         ("y = f(x)", "g = t.gradient(y, x)", "likely"),
         ("y = tf.cast(x, tf.float64)", "g = t.gradient(y, x)", "likely"),
         ("y = x * x", "    z = x + y", "likely"),
+        ("for _ in n:\n      y = x * x", "g = t.gradient(y, x)", "certain"),
         ("y = x * x", "", ""),
         ("y = x * x", "    z = x + x\ng = t.gradient(z, x)", ""),
         ("y = x * x", "    y = x + x\ng = t.gradient(y, x)", ""),
@@ -89,6 +90,13 @@ def test_watch_after_use_is_told_by_what_is_asked(before, after, certainty):
     text = f"import tensorflow as tf\nwith tf.GradientTape() as t:\n    {before}\n    t.watch(x)\n"
     found = [one for one in find(text + after) if one["rule"] == "watch after use"]
     assert [one["certainty"] for one in found] == [certainty] * bool(certainty)
+
+
+def test_watch_in_a_loop_may_come_in_time():
+    """The next round computes it again, from what is watched by then."""
+    text = "import tensorflow as tf\nwith tf.GradientTape() as t:\n    for _ in n:\n"
+    text += "        y = x * x\n        t.watch(x)\n        z = x * y\ng = t.gradient(z, x)\n"
+    assert [one["certainty"] for one in find(text)] == ["likely"]
 
 
 def test_time_of_a_block_grows_with_it():
