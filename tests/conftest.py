@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from playwright.sync_api import Error
+from playwright.sync_api import Error, expect
 
 from tests.built import build_published, served
 from tests.visits import AS_AT_FIRST, AT_REST, Visit
@@ -17,6 +17,8 @@ BROWSERS = (
     "google-chrome-stable",
     "chrome",
 )
+
+expect.set_options(timeout=30_000)  # ms; five seconds are too few on a busy machine
 
 
 def pytest_collection_modifyitems(items):

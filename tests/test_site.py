@@ -144,8 +144,7 @@ def test_page_keeps_its_promises(source, visit, base_url, folder, subtests):
     page.set_viewport_size({"width": 1280, "height": 720})
     with subtests.test("accessible in the dark, with each last tab shown"):
         page.emulate_media(color_scheme="dark")  # the theme follows the system, as at first
-        # The matrix of all releases is slow to turn dark on a busy machine.
-        expect(page.locator("body[data-md-color-scheme=slate]")).to_be_attached(timeout=30_000)
+        expect(page.locator("body[data-md-color-scheme=slate]")).to_be_attached()
         page.evaluate(LAST_TABS)
         lay_out_matrix(page)
         assert_accessible(page)
