@@ -64,11 +64,10 @@ def find_command(arguments=None):
     import os
 
     asked = command_options(arguments)
-    missing = [path for path in asked.paths if path != "-" and not os.path.exists(path)]
-    for path in missing:
-        print(f"find_gradients.py: {path}: no such file or folder", file=sys.stderr)
-    if missing:
-        return 2
+    for path in asked.paths:
+        if not (sys.stdin if path == "-" else os.path.exists(path)):
+            print(f"find_gradients.py: {path}: no such file, folder or input", file=sys.stderr)
+            return 2
     try:
         if asked.explain:
             print(explained_code(asked.explain))
@@ -95,7 +94,9 @@ def looked_through(asked, choice):
     """Return what is found in all files, how many there are, and how many were not read."""
     unread, found, progress = [], [], sys.stderr.isatty()
     paths = list(code_files(asked.paths, choice.excludes, asked.markdown, unread))
-    folders = len(unread)
+    if not paths and not unread:
+        unread += asked.paths
+        print(f"{', '.join(unread)}: no file to look at there; see --help", file=sys.stderr)
     for number, (path, every) in enumerate(zip(paths, looked_at_each(paths)), 1):
         if progress and len(paths) > 200 and number % 20 == 0:
             print(f"\r{number} of {len(paths)} files", end="", file=sys.stderr)
@@ -105,9 +106,8 @@ def looked_through(asked, choice):
         done = fix_file(path, looked, asked.diff, asked.compat) if change else ""
         for message in filter(None, [looked.message, done]):
             print(f"{path}: {message}", file=sys.stderr)
-        again = looked_at(path) if done == "changed" else every
-        found += counting_findings(again, choice)
-    return found, len(paths) + folders, len(unread)
+        found += counting_findings(looked_at(path) if done == "changed" else every, choice)
+    return found, len({*paths, *unread}), len(unread)
 
 
 def counting_findings(looked, choice):

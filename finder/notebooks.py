@@ -37,7 +37,7 @@ def notebook_lines(text):
     for number, cell in enumerate(cells["cells"], 1):
         if cell.get("cell_type") != "code":
             continue
-        source = cell.get("source", cell.get("input", ""))
+        source = cell.get("source", cell.get("input")) or ""
         found, rows = [], []
         for part in [source] if isinstance(source, str) else source:
             for packed in (json.dumps(part, ensure_ascii=False), json.dumps(part)):

@@ -265,6 +265,18 @@ def test_strict_is_red_where_nothing_was_read(code_folder, capsys):
     assert json.loads(capsys.readouterr().out)["unread"] == 2
 
 
+def test_nothing_to_look_at_is_said(code_folder, capsys, monkeypatch):
+    """A folder without a file of Python, and a closed input, are told, and red when strict."""
+    (code_folder / "empty").mkdir()
+    assert find_command(["empty"]) == 0
+    printed = capsys.readouterr()
+    assert "empty: no file to look at" in printed.err and "1 could not be read" in printed.out
+    assert find_command(["empty", "--strict"]) == 2
+    monkeypatch.setattr("sys.stdin", None)
+    assert find_command(["-"]) == 2
+    assert "-: no such file, folder or input" in capsys.readouterr().err
+
+
 def test_what_git_ignores_is_left_out(code_folder, capsys):
     """In a folder; a file that is named is read, and so is one that git has all the same."""
     for name in ("build/b.py", "kept/c.py", "inner/build/d.py"):

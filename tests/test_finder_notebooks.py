@@ -15,6 +15,7 @@ def test_notebook_names_cell_and_line():
         {"cell_type": "code", "source": ["%matplotlib inline\n", "import tensorflow as tf"]},
         {"cell_type": "code", "source": ["!ls\n", "print 'é'\n", "g = tf.gradients(y, x)"]},
         {"cell_type": "code", "source": ["%%bash\n", "tf.gradients(y, x)"]},
+        {"cell_type": "code", "source": None},
     ]
     text = json.dumps({"cells": cells}, indent=1)
     (found,) = find(text, "a.ipynb")
