@@ -5,22 +5,27 @@ A text that a program of this repository printed, and that the page includes, sh
 A claim is a number in digits, an exception's name, a truth value, None, a quoted message, or
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
 calls a result must be printed, and so must a block of text. A word of `OUTCOMES` claims that
-something happens, or where, which an example under the heading shows, or one that the paragraph
-links to, or public code that it links to.
+something happens, or where, which an example shows, or one that the paragraph links to, or public
+code that it links to. In the text of a link, it is the section it leads to that says or shows it.
+
+A paragraph speaks of the examples beside it: of those that follow, where it ends with a colon.
+What begins in bold speaks of all under the heading, and code to write may stand in any of them.
 """
 
 import re
+from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
-from pages.page import MARKDOWN, Page
+from pages.page import MARKDOWN, Block, Embed, Page, Prose
 
 NUMBER = r"(?<!\w-)(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)"
 ROW = rf"{NUMBER}(?:(?:[\s.,&\\()\[\]]+| and ){NUMBER})*"
 NAME = r"\b(?:\w+(?:Error|Exception|Warning)|SIG[A-Z]+|True|False|None)\b"
 # What a word says that a call does, and what then stands in an example or in its output.
 OUTCOMES = {
-    r"raises?|raised": r"\w(?:Error|Exception|Warning)\b",
-    r"zeros": r"(?<![\d.])0(?:\.0*)?(?![\d.])|zeros",
+    r"raises?(?! nothing)|raised": r"\w(?:Error|Exception|Warning)\b",
+    r"zeros": r"(?<![\d.\[(=])0(?![\d.])|(?<![\d.])0\.0*(?!\d)|zero",  # not as in x[0]
     r"NaN": r"(?i:\bnan\b)",
     r"dies|died|crash(?:es)?": r"exit status",
     r"hangs?": r"no end|killed",
@@ -49,41 +54,64 @@ RESULT = re.compile(
 
 
 class Claim(NamedTuple):
-    """A claim, its place, whether it is said to be a result, and the links of its row or item."""
+    """A claim, its place, whether it is said to be a result, and the links of its row or item.
+
+    `inside` is the address of the link in whose text it stands, or empty.
+    """
 
     text: str
     kind: str
     line: int
     result: bool
     links: list
+    inside: str
 
 
 def claims_in(tokens, line, links):
     """Yield the claims of a paragraph's tokens, as markdown-it-py gives them."""
-    before, around = "", [t.attrs["href"] for t in tokens if t.type == "link_open"]
+    before, inside = "", ""
+    around = [t.attrs["href"] for t in tokens if t.type == "link_open"]
     for token in tokens:
         content = token.content
+        if token.type in ("link_open", "link_close"):
+            inside = token.attrs.get("href", "")
         if token.type == "text":
             content = NO_CLAIM.sub(lambda found: " " * len(found[0]), content)
             for found in CLAIM.finditer(content):
                 result = bool(RESULT.search(before + content[: found.start()]))
                 text = found["quote"] or found[0].rstrip(" .,&\\([")
                 near = links + around if found["outcome"] else links
-                yield Claim(text, found.lastgroup, line, result and near is links, near)
+                yield Claim(text, found.lastgroup, line, result and near is links, near, inside)
         elif token.type == "code_inline" and re.search(rf"\d|{NAME}", content):
             kind = "name" if re.fullmatch(NAME, content) else "code"
-            yield Claim(content, kind, line, False, links)
+            yield Claim(content, kind, line, False, links, inside)
         elif token.type == "code_inline" and content.startswith("jit_compile"):
-            yield Claim("jit_compile", "outcome", line, False, links + around)
+            yield Claim("jit_compile", "outcome", line, False, links + around, inside)
         before = "" if token.type == "softbreak" else before + content
         line += token.type == "softbreak"
 
 
 def claims_of(section):
-    """Return what a section claims: its prose, then its blocks of text."""
-    found = [claim for p in section.prose for claim in claims_in(p.tokens, p.line, p.links)]
-    texts = (b for b in section.blocks if b.info == "text" and not b.included)
-    return found + [Claim(block.content, "text", block.line + 1, True, []) for block in texts]
+    """Yield what a section claims, with the section, or the part of it, that is to show it."""
+    for prose in section.prose:
+        near = section if prose.text.startswith("**") else near_examples(prose, section)
+        for claim in claims_in(prose.tokens, prose.line, prose.links):
+            yield claim, section if claim.kind == "code" else near
+    for block in section.blocks:
+        if block.info == "text" and not block.included:
+            yield Claim(block.content, "text", block.line + 1, True, [], ""), section
+
+
+def near_examples(prose, section):
+    """Return the section cut to the examples beside a paragraph, or whole where there are none."""
+    parts = [part for part in section.parts if isinstance(part, Prose | Embed | Block)]
+    parts.sort(key=lambda part: part.line)
+    runs = [list(run) for _, run in groupby(parts, key=lambda part: isinstance(part, Prose))]
+    at = next(n for n, run in enumerate(runs) if any(part is prose for part in run))
+    near = [part for run in runs[at + 1 : at + 2] for part in run]
+    if prose is not runs[at][-1] or not prose.text.endswith(":"):
+        near = [part for run in runs[max(at - 1, 0) : at] for part in run] + near
+    return replace(section, parts=near) if any(isinstance(p, Embed) for p in near) else section
 
 
 def spelled_alike(text):
@@ -126,9 +154,13 @@ def unsupported_claims(page):
     about = claims_in(described.children, 1, [])
     wrong = [claim for claim in about if not supported(claim, page.shown)]
     for section in page.sections:
-        for claim in claims_of(section):
-            near = [section, *filter(None, (section_at(page, href) for href in claim.links))]
-            if not any(supported(claim, s.printed if claim.result else s.shown) for s in near):
+        for claim, own in claims_of(section):
+            led = section_at(page, claim.inside) if claim.inside else None
+            near = [] if led else [own]
+            near += filter(None, (section_at(page, href) for href in claim.links))
+            texts = [s.printed if claim.result else s.shown for s in near]
+            texts += [led.text, led.shown] if led else []
+            if not any(supported(claim, text) for text in texts):
                 wrong.append(claim)
     return wrong
 

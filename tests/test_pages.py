@@ -57,7 +57,7 @@ def test_notebook_is_kept_without_outputs(page):
 def test_prose_claims_what_an_example_shows(page):
     """Every number, exception and quoted message stands in an example under its heading."""
     wrong = [
-        f"docs/{page.uri}:{claim.line} says {claim.text}, which no example under the same heading "
+        f"docs/{page.uri}:{claim.line} says {claim.text}, which no example beside it or where it leads "
         + ("prints" if claim.result else "prints or writes")
         + ": embed the example that shows it, or correct the sentence"
         for claim in claims.unsupported_claims(page)
@@ -79,6 +79,23 @@ def test_word_claims_an_outcome(word):
     text = f'## One\n\nThis call {word}.\n\n--8<-- "index/tape.md"\n'
     [wrong] = claims.unsupported_claims(Page.parse(text, "index.md"))
     assert wrong.text in word
+
+
+@pytest.mark.parametrize(
+    ("words", "noticed"),
+    [
+        ("This raises:", ["raises"]),
+        ("**This raises.**", []),
+        ("That is how [this raises](errors/tape.md#keyerror-bpyfunc_0).", []),
+        ("That is how [this raises](explanation/sum-over-targets.md).", ["raises"]),
+    ],
+)
+def test_words_fit_the_examples_beside_them(words, noticed):
+    """What only another example of the section shows is noticed, and what a link promises."""
+    near, far = "index/tape.md", "errors/tape/raises_watch_input.md"
+    text = f'## One\n\n{words}\n\n--8<-- "{near}"\n\nHere:\n\n--8<-- "{far}"\n'
+    found = claims.unsupported_claims(Page.parse(text, "index.md"))
+    assert [claim.text for claim in found] == noticed
 
 
 @every_page
