@@ -57,8 +57,8 @@ def test_notebook_is_kept_without_outputs(page):
 def test_prose_claims_what_an_example_shows(page):
     """Every number, exception and quoted message stands in an example under its heading."""
     wrong = [
-        f"docs/{page.uri}:{claim.line} says {claim.text}, which no example beside it or where it leads "
-        + ("prints" if claim.result else "prints or writes")
+        f"docs/{page.uri}:{claim.line} says {claim.text}, which no example beside it or where it "
+        + ("leads prints" if claim.result else "leads prints or writes")
         + ": embed the example that shows it, or correct the sentence"
         for claim in claims.unsupported_claims(page)
     ]
