@@ -156,11 +156,10 @@ def unsupported_claims(page):
     for section in page.sections:
         for claim, own in claims_of(section):
             led = section_at(page, claim.inside) if claim.inside else None
-            near = [] if led else [own]
+            near = [section if led else own]
             near += filter(None, (section_at(page, href) for href in claim.links))
-            texts = [s.printed if claim.result else s.shown for s in near]
-            texts += [led.text, led.shown] if led else []
-            if not any(supported(claim, text) for text in texts):
+            shown = any(supported(claim, s.printed if claim.result else s.shown) for s in near)
+            if not shown or (led and not supported(claim, led.text + led.shown)):
                 wrong.append(claim)
     return wrong
 
