@@ -37,6 +37,7 @@ def compare(path, step, variables, optimizer=None, pairs=None, save=None):
             return Comparison(old, program, pairs).report(save)
         finally:
             program.restore(kept)
+            program.restore(program.adopted)
     except NotComparable as error:
         return Report("not comparable", [str(error)])
 

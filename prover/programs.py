@@ -11,6 +11,7 @@ from .summands import NUMBERS, Examples, ancestors, behind_imaginary, of_summand
 KEPT = "beta1_power", "beta2_power", "global_step"  # what optimizers keep beside their slots
 ROUNDED_RATE = 1e-5  # of v1's Adam, whose 1 - beta_2**t is of single precision beside any weights
 STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Ceil", "Sign"}
+SEED = "seed_generator_state"  # of Keras 3: put back, it draws the same again, as if by no chance
 READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
 
 
@@ -320,6 +321,7 @@ class StepProgram:
         """Take the variables of a model, and have the optimizer make its own."""
         self.step, self.session, self.given = step, session, batches
         every = list(getattr(variables, "variables", variables))
+        every = [one for one in every if SEED not in getattr(one, "path", "")]
         if not every:
             raise NotComparable("no variables are given; call the model once, then pass it")
         odd = [one for one in every if not hasattr(one, "assign")]
@@ -342,6 +344,7 @@ class StepProgram:
             for one, made in zip(self.optimizers, first)
             if made is None
         ]
+        self.adopted = [], []
         self.kept = self.slots(self.optimizers)
         self.first = self.values(
             self.slots([made or one for one, made in zip(self.optimizers, first)])
@@ -362,6 +365,8 @@ class StepProgram:
                     f"the step makes {one.name.strip()} itself, without a value before the first "
                     "step: pass the optimizer as optimizer=, or build it before"
                 )
+        self.adopted = more, self.values(more)
+        more = [one for one in more if SEED not in one.name]
         self.first += self.values(more)
         self.kept += more
 

@@ -187,3 +187,30 @@ def test_reason_within_a_function_is_told(kept_record):
     said = " ".join(compare(kept_record, eager_step, *rest).notes)
     assert "in user code" not in said and "has no attribute 'numpy'" in said, said
     assert said.count("AttributeError") == 1
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_dropout_of_keras_is_chance(whole, tmp_path):
+    """Keras 3 draws from a variable: put back with the weights, it would draw the same twice."""
+
+    def program(rate):
+        layers = [tf.keras.layers.Dense(8), tf.keras.layers.Dropout(rate), tf.keras.layers.Dense(1)]
+        model = tf.keras.Sequential(layers)
+        model.build((None, 3))
+        counter = tf.Variable(0.0, name="counter")
+
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+            counter.assign_add(1.0)
+            return loss, tape.gradient(loss, model.trainable_variables)
+
+        return step, model if whole else model.trainable_variables, counter
+
+    path = str(tmp_path / "old.npz")
+    record_step(path, *program(0.0)[:2], (X, Y))
+    step, variables, counter = program(0.5)
+    report = compare(path, step, variables)
+    assert report.verdict == "not comparable", str(report)
+    assert "switch dropout and noise off" in " ".join(str(report).split())
+    assert counter.numpy() == 0, "what is not passed is put back, too"
