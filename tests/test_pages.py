@@ -55,7 +55,7 @@ def test_notebook_is_kept_without_outputs(page):
 
 @every_page
 def test_prose_claims_what_an_example_shows(page):
-    """Every number, exception and quoted message stands in an example under its heading."""
+    """Every number, exception and quoted message stands in an example beside it."""
     wrong = [
         f"docs/{page.uri}:{claim.line} says {claim.text}, which no example beside it or where it "
         + ("leads prints" if claim.result else "leads prints or writes")
