@@ -321,6 +321,7 @@ class StepProgram:
         """Take the variables of a model, and have the optimizer make its own."""
         self.step, self.session, self.given = step, session, batches
         every = list(getattr(variables, "variables", variables))
+        self.seeds = [one for one in every if SEED in getattr(one, "path", "")]
         every = [one for one in every if SEED not in getattr(one, "path", "")]
         if not every:
             raise NotComparable("no variables are given; call the model once, then pass it")
@@ -420,7 +421,7 @@ class StepProgram:
 
     def keep(self):
         """Return everything that a step can change, for `restore`."""
-        every = self.variables + self.kept
+        every = self.variables + self.kept + self.seeds
         return every, self.values(every)
 
     def restore(self, kept):

@@ -214,3 +214,21 @@ def test_dropout_of_keras_is_chance(whole, tmp_path):
     assert report.verdict == "not comparable", str(report)
     assert "switch dropout and noise off" in " ".join(str(report).split())
     assert counter.numpy() == 0, "what is not passed is put back, too"
+
+
+def test_recorded_model_draws_on_from_its_own_seed(tmp_path):
+    """What a record drew is not missing from the training that goes on after it."""
+    model = tf.keras.Sequential([tf.keras.layers.Dropout(0.5, seed=3), tf.keras.layers.Dense(1)])
+    model.build((None, 3))
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        return loss, tape.gradient(loss, model.trainable_variables)
+
+    seed = model.layers[0].seed_generator.state
+    before = seed.numpy()
+    record_step(str(tmp_path / "old.npz"), step, model, (X, Y))
+    assert np.array_equal(before, seed.numpy())
+    step(X, Y)
+    assert not np.array_equal(before, seed.numpy()), "the step draws nothing"
