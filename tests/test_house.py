@@ -11,6 +11,7 @@ import pytest
 
 from checks import ROOT, relative
 from pages.history import git_says
+from pages.page import Page
 
 # How many lines a room may have, without blanks, comments and docstrings, and why.
 BUDGETS = {
@@ -52,6 +53,7 @@ BUDGETS = {
         "10 lay out what stands far below only when it is near",
     ),
 }
+WORDS = 76000  # on all pages, outside of examples: what none of them prints is what turns out false
 MOST = 350  # lines of one file, which a reader takes in at once
 # From which rooms a room imports; tests and benchmarks look at all.
 ARROWS = {
@@ -120,6 +122,22 @@ def test_room_keeps_to_its_budget(room):
     assert sum(lines.values()) <= most, (
         f"{room}/ has {sum(lines.values())} lines and may have {most} ({reason}): share, delete, "
         f"or let a library do it. {lines}"
+    )
+
+
+def words_of(page):
+    """Return how many words stand on a page, its tables included, outside of its examples."""
+    tokens = [one for part in page.sections for prose in part.prose for one in prose.tokens]
+    return sum(len(one.content.split()) for one in tokens if one.type in ("text", "code_inline"))
+
+
+def test_pages_keep_to_their_budget():
+    """A reader in a hurry wants fewer sentences, and fewer can be tried on other shapes."""
+    words = collections.Counter({page.uri: words_of(page) for page in Page.every()})
+    longest = ", ".join(f"docs/{uri} {count}" for uri, count in words.most_common(5))
+    assert words.total() <= WORDS, (
+        f"The pages have {words.total()} words and may have {WORDS}: for each sentence that you "
+        f"add, cut one that no example beside it prints. Longest: {longest}"
     )
 
 
