@@ -53,7 +53,7 @@ BUDGETS = {
         "10 lay out what stands far below only when it is near",
     ),
 }
-WORDS = 76000  # on all pages, outside of examples: what none of them prints is what turns out false
+WORDS = 77500  # on all pages, outside of examples: what none of them prints is what turns out false
 MOST = 350  # lines of one file, which a reader takes in at once
 # From which rooms a room imports; tests and benchmarks look at all.
 ARROWS = {
@@ -125,7 +125,7 @@ def test_room_keeps_to_its_budget(room):
     )
 
 
-def words_of(page):
+def page_words(page):
     """Return how many words stand on a page, its tables included, outside of its examples."""
     tokens = [one for part in page.sections for prose in part.prose for one in prose.tokens]
     return sum(len(one.content.split()) for one in tokens if one.type in ("text", "code_inline"))
@@ -133,7 +133,7 @@ def words_of(page):
 
 def test_pages_keep_to_their_budget():
     """A reader in a hurry wants fewer sentences, and fewer can be tried on other shapes."""
-    words = collections.Counter({page.uri: words_of(page) for page in Page.every()})
+    words = collections.Counter({page.uri: page_words(page) for page in Page.every()})
     longest = ", ".join(f"docs/{uri} {count}" for uri, count in words.most_common(5))
     assert words.total() <= WORDS, (
         f"The pages have {words.total()} words and may have {WORDS}: for each sentence that you "
