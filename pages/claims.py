@@ -6,7 +6,8 @@ A claim is a number in digits, an exception's name, a truth value, None, a quote
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
 calls a result must be printed, and so must a block of text. A word of `OUTCOMES` claims that
 something happens, or where, which an example shows, or one that the paragraph links to, or public
-code that it links to. In the text of a link, it is the section it leads to that says or shows it.
+code that it links to; zeros, NaN and None must be printed. In the text of a link, it is the
+section it leads to that says or shows it.
 
 A paragraph speaks of the examples beside it: of those that follow, where it ends with a colon.
 What begins in bold speaks of all under the heading, and code to write may stand in any of them.
@@ -30,7 +31,8 @@ OUTCOMES = {
     r"dies|died|crash(?:es)?": r"exit status",
     r"hangs?": r"no end|killed",
     r"(?<!othing )warns|with a warning": r"(?i:warn)",
-    r"gives ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
+    r"(?:gives?|is|are|still|by|of|for|as|has|gets?) ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
+    r"(?:gives?|is|are|still|be|returns?|has|gets?) None": r"None",
     # Where it happens: on these words, sentences broke more often than on all others.
     r"XLA|jit_compile": r"jit_compile|XLA",
     r"replicas?": r"Strategy|replica|tower|device",
@@ -81,7 +83,8 @@ def claims_in(tokens, line, links):
                 result = bool(RESULT.search(before + content[: found.start()]))
                 text = found["quote"] or found[0].rstrip(" .,&\\([")
                 near = links + around if found["outcome"] else links
-                yield Claim(text, found.lastgroup, line, result and near is links, near, inside)
+                result = text.endswith(("zeros", "NaN", " None")) if found["outcome"] else result
+                yield Claim(text, found.lastgroup, line, result, near, inside)
         elif token.type == "code_inline" and re.search(rf"\d|{NAME}", content):
             kind = "name" if re.fullmatch(NAME, content) else "code"
             yield Claim(content, kind, line, False, links, inside)
@@ -127,7 +130,7 @@ def supported(claim, text):
     if claim.kind == "text":  # as printed, but laid out for the page
         return "".join(claim.text.split()) in "".join(text.split())
     if claim.kind == "outcome":
-        if any(href.startswith("http") for href in claim.links):
+        if not claim.result and any(href.startswith("http") for href in claim.links):
             return True  # it says what code of others does
         return any(re.search(OUTCOMES[w], text) for w in OUTCOMES if re.fullmatch(w, claim.text))
     if claim.kind == "name":  # printed or passed on, but not as in persistent=True

@@ -71,7 +71,7 @@ def test_prose_claims_what_an_example_shows(page):
     [
         *("raises", "gives zeros", "gives NaN", "dies", "hangs", "warns", "is complex"),
         *("runs under XLA", "takes `jit_compile`", "runs on replicas", "reads a frozen layer"),
-        "has dropout",
+        *("has dropout", "is None"),
     ],
 )
 def test_word_claims_an_outcome(word):
@@ -96,6 +96,14 @@ def test_words_fit_the_examples_beside_them(words, noticed):
     text = f'## One\n\n{words}\n\n--8<-- "{near}"\n\nHere:\n\n--8<-- "{far}"\n'
     found = claims.unsupported_claims(Page.parse(text, "index.md"))
     assert [claim.text for claim in found] == noticed
+
+
+@pytest.mark.parametrize("words", ["gives zeros", "is None"])
+def test_result_in_words_must_be_printed(words):
+    """That an example writes `tf.zeros_like` or tests for None is not enough."""
+    text = f'## One\n\nThe call {words}:\n\n--8<-- "evidence/known-bugs/zeros_for_none.md"\n'
+    [wrong] = claims.unsupported_claims(Page.parse(text, "index.md"))
+    assert wrong.result
 
 
 @every_page
