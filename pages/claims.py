@@ -6,7 +6,7 @@ A claim is a number in digits, an exception's name, a truth value, None, a quote
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
 calls a result must be printed, and so must a block of text. A word of `OUTCOMES` claims that
 something happens, or where, which an example shows, or one that the paragraph links to, or public
-code that it links to; zeros, NaN and None must be printed. In the text of a link, it is the
+code that it links to; those of `PRINTED` must be printed. In the text of a link, it is the
 section it leads to that says or shows it.
 
 A paragraph speaks of the examples beside it: of those that follow, where it ends with a colon.
@@ -31,15 +31,17 @@ OUTCOMES = {
     r"dies|died|crash(?:es)?": r"exit status",
     r"hangs?": r"no end|killed",
     r"(?<!othing )warns|with a warning": r"(?i:warn)",
-    r"(?:gives?|is|are|still|by|of|for|as|has|gets?) ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
+    r"(?:gives?|is|are|still|by|of|for|as|has|gets?|with|means|only) ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
     r"(?:gives?|is|are|still|be|returns?|has|gets?) None": r"None",
     # Where it happens: on these words, sentences broke more often than on all others.
     r"XLA|jit_compile": r"jit_compile|XLA",
     r"replicas?": r"Strategy|replica|tower|device",
+    r"threads?": r"[tT]hread",
     r"complex": r"complex|\dj\b",
     r"frozen(?! graph)": r"trainable ?= ?False|frozen",
     r"[dD]ropout": r"[dD]ropout",
 }
+PRINTED = ("zeros", "ones", "NaN", " None", "with a warning")
 CLAIM = re.compile(
     rf'["“](?P<quote>[^"”\n]+)["”]|(?P<row>{ROW})|(?P<name>{NAME})'
     rf"|(?P<outcome>\b(?:{'|'.join(OUTCOMES)})\b)"
@@ -83,7 +85,7 @@ def claims_in(tokens, line, links):
                 result = bool(RESULT.search(before + content[: found.start()]))
                 text = found["quote"] or found[0].rstrip(" .,&\\([")
                 near = links + around if found["outcome"] else links
-                result = text.endswith(("zeros", "NaN", " None")) if found["outcome"] else result
+                result = text.endswith(PRINTED) if found["outcome"] else result
                 yield Claim(text, found.lastgroup, line, result, near, inside)
         elif token.type == "code_inline" and re.search(rf"\d|{NAME}", content):
             kind = "name" if re.fullmatch(NAME, content) else "code"
@@ -161,8 +163,9 @@ def unsupported_claims(page):
             led = section_at(page, claim.inside) if claim.inside else None
             near = [section if led else own]
             near += filter(None, (section_at(page, href) for href in claim.links))
-            shown = any(supported(claim, s.printed if claim.result else s.shown) for s in near)
-            if not shown or (led and not supported(claim, led.text + led.shown)):
+            where = "printed" if claim.result else "shown"
+            shown = any(supported(claim, getattr(s, where)) for s in near)
+            if not shown or (led and not supported(claim, led.text + getattr(led, where))):
                 wrong.append(claim)
     return wrong
 

@@ -11,7 +11,7 @@ from pages.page import Page
     [
         *("raises", "gives zeros", "gives NaN", "dies", "hangs", "warns", "is complex"),
         *("runs under XLA", "takes `jit_compile`", "runs on replicas", "reads a frozen layer"),
-        *("has dropout", "is None"),
+        *("has dropout", "is None", "runs in threads", "goes on with a warning", "means ones"),
     ],
 )
 def test_word_claims_an_outcome(word):
@@ -38,7 +38,7 @@ def test_words_fit_the_examples_beside_them(words, noticed):
     assert [claim.text for claim in found] == noticed
 
 
-@pytest.mark.parametrize("words", ["gives zeros", "is None"])
+@pytest.mark.parametrize("words", ["gives zeros", "is None", "has ones"])
 def test_result_in_words_must_be_printed(words):
     """That an example writes `tf.zeros_like` or tests for None is not enough."""
     text = f'## One\n\nThe call {words}:\n\n--8<-- "evidence/known-bugs/zeros_for_none.md"\n'
