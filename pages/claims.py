@@ -31,7 +31,7 @@ OUTCOMES = {
     r"dies|died|crash(?:es)?": r"exit status",
     r"hangs?": r"no end|killed",
     r"(?<!othing )warns|with a warning": r"(?i:warn)",
-    r"(?:gives?|is|are|still|by|of|for|as|has|gets?|with|means|only) ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
+    r"(?:\w+s|are|still|by|of|for|with|only) ones": r"(?<![\d.])1(?:\.0*)?(?![\d.])|ones",
     r"(?:gives?|is|are|still|be|returns?|has|gets?) None": r"None",
     # Where it happens: on these words, sentences broke more often than on all others.
     r"XLA|jit_compile": r"jit_compile|XLA",
