@@ -44,3 +44,11 @@ def test_result_in_words_must_be_printed(words):
     text = f'## One\n\nThe call {words}:\n\n--8<-- "evidence/known-bugs/zeros_for_none.md"\n'
     [wrong] = claims.unsupported_claims(Page.parse(text, "index.md"))
     assert wrong.result
+
+
+def test_link_promises_what_its_section_prints():
+    """That the section linked to has a 0 in its code is not enough."""
+    linked = "cases/actor-critic.md#a-product-in-place-of-output_gradients"
+    text = f'## One\n\nIt [gives zeros]({linked}):\n\n--8<-- "how-to/none/round.md"\n'
+    [wrong] = claims.unsupported_claims(Page.parse(text, "index.md"))
+    assert wrong.inside == linked

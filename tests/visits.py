@@ -36,6 +36,6 @@ def assert_accessible(page, context=None):
     # The browser tells axe no colours of what is far and not laid out; the matrix is too large.
     far = ":is(ul, ol, .md-footer, .md-sidebar, table:not([class]))"
     page.add_style_tag(content=far + " { content-visibility: visible !important; }")
-    # To describe all that it finds in order would take axe as long again.
+    # To describe what is as it should be would take axe as long again.
     report = Axe().run(page, context=context, options={"resultTypes": ["violations"]})
     assert report.violations_count == 0, report.generate_report()
