@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from checks import ROOT, relative
 from finder.command import find_command
 from finder.find import find
-from tests.visits import assert_accessible
+from tests.visits import Visit, assert_accessible
 
 SHOWN = ROOT / "finder/shown"
 EXAMPLE = (SHOWN / "train.txt").read_text("utf-8")
@@ -41,17 +41,27 @@ def place(found):
     return f"Line {found['line']}"
 
 
-@pytest.mark.parametrize("name", PASTED)
-def test_page_says_what_the_finder_says(name, page, base_url):
-    """The same places, calls and replacements, silent changes first; nothing else is asked for."""
-    requests, bad = [], []
-    page.context.on("request", lambda asked: requests.append(asked.url))
-    page.context.on("requestfailed", lambda asked: bad.append(asked.url))
-    page.context.on("response", lambda got: bad.append(got.url) if not got.ok else None)
+@pytest.fixture(scope="module")
+def opened(browser, browser_context_args, base_url):
+    """Open the page once for all texts: to load Python takes longer than to read one of them."""
+    context = browser.new_context(**browser_context_args)
+    visit = Visit(context.new_page(), [], [])
+    bad, page = visit.complaints, visit.page
+    context.on("request", lambda asked: visit.requests.append(asked.url))
+    context.on("requestfailed", lambda asked: bad.append(asked.url))
+    context.on("response", lambda got: bad.append(got.url) if not got.ok else None)
     page.on("console", lambda said: bad.append(said.text))
     page.on("pageerror", lambda error: bad.append(str(error)))
     page.goto(f"{base_url}/{ADDRESS}", wait_until="networkidle")
-    assert not [url for url in requests if "brython" in url or "finder" in url]
+    assert not [url for url in visit.requests if "brython" in url or "finder" in url]
+    yield visit
+    context.close()
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_page_says_what_the_finder_says(name, opened, base_url):
+    """The same places, calls and replacements, silent changes first; nothing else is asked for."""
+    page, requests, bad = opened
     paste_code(page, PASTED[name])
     found = find(PASTED[name], "code.ipynb" if name == "notebook" else "code.py")
     found.sort(key=lambda one: not one["silent"])
