@@ -150,10 +150,9 @@ def releases(session):
 
 @nox.session(default=False)
 def bench(session):
-    """Print what gradients and their checks cost, in ratios; `-- --update` writes it down."""
+    """Print what gradients cost, in ratios; `-- --update` writes it down."""
     install(session, "snippets")
     add_tf1(session)
-    session.run("python", "-m", "bench.checks", *session.posargs, "--", *VERIFY, *BOTH)
     session.run("python", "-m", "bench.jacobian", *session.posargs)
     session.run("python", "-m", "bench.speed", *session.posargs)
     session.run("python", "-m", "bench.memory", *session.posargs)
