@@ -20,7 +20,7 @@ FENCES = re.compile(
 SETTING = re.compile(
     r"TF_USE_LEGACY_KERAS|^execute\.|^warnings\.|^os\.environ\[|^step = tf\.train\.get_or_create"
     r"|^def map_with_a_mistake|^with tf\.Session|\.(?:addFilter|addHandler|enable_check_numerics"
-    r"|disable_(?:eager_execution|control_flow_v2|v2_\w+)|MultiWorkerMirroredStrategy|RegisterGradient|no_gradient|setLevel"
+    r"|enable_op_determinism|disable_(?:eager_execution|control_flow_v2|v2_\w+)|MultiWorkerMirroredStrategy|RegisterGradient|no_gradient|setLevel"
     r"|set_(?:experimental_options|floatx|global_policy|logical_device_configuration|seed|\w+_threads))\(",
     re.M,
 )
