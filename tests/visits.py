@@ -45,8 +45,11 @@ MARK_ALIKE = """() => {
 }"""
 
 
-def assert_accessible(page, context=None):
-    """Let axe look at a page, or at the part that `context` selects, and report what it finds."""
+def assert_accessible(page, context=None, rules=None):
+    """Let axe look at a page, or at the part that `context` selects, and report what it finds.
+
+    It goes by all its rules, or by those that are named.
+    """
     # The browser tells axe no colours of what is far and not laid out; the matrix is too large.
     far = ":is(ul, ol, .md-footer, .md-sidebar, table:not([class]))"
     page.add_style_tag(content=far + " { content-visibility: visible !important; }")
@@ -54,5 +57,6 @@ def assert_accessible(page, context=None):
     page.evaluate(MARK_ALIKE)
     context = {"include": [[context or "html"]], "exclude": [["[data-alike]"]]}
     # To describe what is as it should be would take axe as long again.
-    report = Axe().run(page, context=context, options={"resultTypes": ["violations"]})
+    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    report = Axe().run(page, context=context, options=options)
     assert report.violations_count == 0, report.generate_report()
