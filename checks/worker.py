@@ -36,6 +36,8 @@ def settings():
         "the configuration": context.context().config.SerializeToString(),
         "TensorFlow itself": [id(one) for one in patched if callable(one)],
         "the seed": (graph.seed, context.global_seed()),
+        # Not imported above: TensorFlow 1.13, which reads no settings, has no such module.
+        "determinism": sys.modules["tensorflow.python.util._pywrap_determinism"].is_enabled(),
         "the default graph": (graph.version, graph.get_collection("global_step")),
         "the registered gradients": sorted(gradients),
         "the type of Keras": (tf.keras.config.floatx(), tf.keras.config.dtype_policy().name),

@@ -13,6 +13,7 @@ STRAYS = {
     "the configuration": "tf.config.optimizer.set_jit(True)",
     "TensorFlow itself": "tf.GradientTape.gradient = print",
     "the seed": "tf.random.set_seed(1)",
+    "determinism": "tf.config.experimental.enable_op_determinism()",
     "the default graph": "tf.compat.v1.train.get_or_create_global_step()",
     "the registered gradients": "tf.RegisterGradient('Mine')(print)",
     "the type of Keras": "tf.keras.backend.set_floatx('float64')",
