@@ -36,7 +36,7 @@ STARTS = r"(?<=numpy=)\s*array\(.*?\](?:, dtype=\w+)?\)"  # a variable, mostly a
 RAN = r"(?:>>>  File \S+/checks/worker\.py, line .*?\n)+"  # ours, in a trace of a graph
 # The last: where `fit` of TensorFlow 1.13 takes a tensor apart, now this fails first and now that.
 VARIES = re.compile(
-    rf"{RAN}|(?:{PLACES})[\w./@-]*/(?:tmp\w{{8}}\b)?|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}|(?<=errors_impl\.InvalidArgumentError:\s)(?:slice\sindex\s1\sof\sdimension\s1\sout|In\[0\]\sis\snot\sa\smatrix\.\sInstead\sit\shas\sshape\s\[\d?\]).*",
+    rf"{RAN}|(?:{PLACES})[\w./@-]*/(?:tmp\w{{8}}\b)?|(?<=__autograph_generated_file)\w+|0x[0-9a-f]+|{FAILED}|{STARTS}|(?<=errors_impl\.InvalidArgumentError:\s)(?:slice\sindex\s1\sof\sdimension\s1\sout.*|.*\[Op:StatefulPartitionedCall\])",
     re.S,
 )
 
