@@ -38,6 +38,7 @@ def tensorflow(python):
     env["PYTHONHASHSEED"] = "0"  # or a set that a message names comes in another order each time
     command, last = [python, ROOT / "checks/worker.py"], ""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": env}
+    pipes["cwd"] = tempfile.gettempdir()  # there lands what an example writes
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log, **pipes) as run:
 
         def answer(*example):
