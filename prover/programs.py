@@ -35,8 +35,9 @@ class GraphProgram:
         import tensorflow
 
         v1 = tensorflow.compat.v1
-        # The session of a MonitoredSession runs no hooks, which would save and count.
-        self.session = getattr(session, "raw_session", lambda: session)()
+        if hasattr(session, "run_step_fn"):  # monitored: its hooks would save, count and stop
+            session = session.run_step_fn(lambda step_context: step_context.session)
+        self.session = session
         self.losses = dict(loss) if isinstance(loss, dict) else {"loss": loss}
         some = next(iter(self.losses.values()))
         self.graph = some.graph

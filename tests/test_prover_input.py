@@ -470,6 +470,22 @@ def test_uninitialized_variable_is_named(tmp_path):
     assert "w" in line and "global_variables_initializer" in line
 
 
+@pytest.mark.parametrize("kind", ["MonitoredSession", "SingularMonitoredSession"])
+def test_hooks_of_a_monitored_session_do_not_run(kind, tmp_path):
+    """They would stop it after a step, save it, and count."""
+    path = tmp_path / "old.npz"
+    with tf.Graph().as_default():
+        count = v1.train.get_or_create_global_step()
+        w = v1.get_variable("w", initializer=[1.0, 2.0])
+        loss = tf.reduce_sum(w**2)
+        train = v1.train.GradientDescentOptimizer(0.1).minimize(loss, count)
+        hooks = [v1.train.StopAtStepHook(last_step=1)]
+        with getattr(v1.train, kind)(hooks=hooks) as session:
+            record(path, session, loss, {}, train, steps=3)
+            assert not session.should_stop()
+    assert path.exists()
+
+
 @pytest.mark.parametrize("fed", [{}, {"x": [1.0, 2.0, 3.0]}])
 def test_wrong_feed_is_told(fed, tmp_path):
     """An input that is left out, or has another shape."""
