@@ -12,6 +12,7 @@ KEPT = "beta1_power", "beta2_power", "global_step"  # what optimizers keep besid
 ROUNDED_RATE = 1e-5  # of v1's Adam, whose 1 - beta_2**t is of single precision beside any weights
 STOPS = {"StopGradient", "PyFunc", "EagerPyFunc", "Round", "Rint", "Floor", "Ceil", "Sign"}
 SEED = "seed_generator_state"  # of Keras 3: put back, it draws the same again, as if by no chance
+DRAWS = SEED, "StateVar"  # that of a tf.random.Generator, too
 READS = {"ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Variable"}
 
 
@@ -48,12 +49,15 @@ class GraphProgram:
             raise NotComparable("the graph has no trainable variables: pass variables=")
         known = {one.name for one in trained}
         others = [one for one in self.graph.get_collection("variables") if one.name not in known]
-        names = tuple(one.op.name + "/" for one in trained)
+        names = [f"/{one.op.name}/" for one in trained]  # behind the scope of `minimize`
         self.kept = [
             one
             for one in others
             if one.op.name.split("/")[-1].rstrip("_0123456789") in KEPT
-            or (one.op.name.startswith(names) and "ExponentialMovingAverage" not in one.op.name)
+            or (
+                any(name in "/" + one.op.name for name in names)
+                and "ExponentialMovingAverage" not in one.op.name
+            )
         ]
         self.others = [one for one in others if one not in self.kept]
         self.variables = trained + self.others
@@ -351,6 +355,11 @@ class StepProgram:
         self.first = self.values(
             self.slots([made or one for one, made in zip(self.optimizers, first)])
         )
+        if session:
+            held = self.first
+            session.run([one.initializer for one in self.kept])
+            self.first = self.values(self.kept)
+            self.load(held, self.kept)
 
     def examples(self, inputs):
         """Return nothing: a function does not tell what its examples add."""
@@ -368,7 +377,7 @@ class StepProgram:
                     "step: pass the optimizer as optimizer=, or build it before"
                 )
         self.adopted = more, self.values(more)
-        more = [one for one in more if SEED not in one.name]
+        more = [one for one in more if not any(name in one.name for name in DRAWS)]
         self.first += self.values(more)
         self.kept += more
 

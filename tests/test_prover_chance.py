@@ -232,3 +232,41 @@ def test_recorded_model_draws_on_from_its_own_seed(tmp_path):
     assert np.array_equal(before, seed.numpy())
     step(X, Y)
     assert not np.array_equal(before, seed.numpy()), "the step draws nothing"
+
+
+@pytest.mark.parametrize("way", ["record", "record_step"])
+def test_optimizer_of_a_session_starts_anew(way, tmp_path):
+    """Wherever its slots stand: `minimize` in a variable_scope puts them behind its name."""
+    v1, path = tf.compat.v1, str(tmp_path / "old.npz")
+    with tf.Graph().as_default(), v1.Session() as session:
+        x, y = (v1.placeholder(tf.float32, one.shape) for one in (X, Y))
+        weights = [v1.get_variable(f"w{k}", initializer=one) for k, one in enumerate(START)]
+        made = tf.add_n([tf.tanh(tf.linalg.matvec(x, one)) for one in weights])
+        loss = tf.reduce_mean((made - y[:, 0]) ** 2)
+        gradients, optimizer = tf.gradients(loss, weights), v1.train.AdamOptimizer(0.01)
+        with v1.variable_scope("train"):
+            train = optimizer.apply_gradients(zip(gradients, weights, strict=True))
+
+        def step(*batch):
+            return session.run([loss, gradients, train], {x: batch[0], y: batch[1]})[:2]
+
+        session.run(v1.global_variables_initializer())
+        for _ in range(9):
+            step(X, Y)
+        held = session.run(v1.global_variables())
+        if way == "record":
+            record(path, session, loss, {x: X, y: Y}, train)
+        else:
+            record_step(path, step, weights, (X, Y), optimizer, session)
+        assert all(map(np.array_equal, held, session.run(v1.global_variables())))
+    report = compare(path, *five_weights(optimizer=v1.train.AdamOptimizer(0.01)))
+    assert report.verdict == "the same", str(report)
+
+
+def test_generator_draws_by_chance(kept_record):
+    """Its state is not put back before it is run again: it would draw the same."""
+    generator = tf.random.Generator.from_seed(1)
+    state = generator.state.numpy()
+    report = compare(kept_record, *five_weights(lambda g: g * generator.uniform([3])))
+    assert report.verdict == "not comparable", str(report)
+    assert np.array_equal(state, generator.state.numpy())
