@@ -131,6 +131,7 @@ PASTED = [
     ("UPDATE_OPS", "how-to/training-loop/"),
     ("get_total_loss", "how-to/training-loop/"),
     ("custom training loop", "how-to/training-loop/"),
+    ("checklist", "start/what-must-hold/"),
     ("Laplacian", "how-to/laplacian/"),
     ("bilevel", "how-to/train-through-a-gradient/"),
     ("var_to_bounds", "how-to/scipy/"),
