@@ -6,8 +6,8 @@ A claim is a number in digits, an exception's name, a truth value, None, a quote
 inline code with one of these, or a block of text, such as a signature. A number that the sentence
 calls a result must be printed, and so must a block of text. A word of `OUTCOMES` claims that
 something happens, or where, which an example shows, or one that the paragraph links to, or public
-code that it links to; those of `PRINTED` must be printed. In the text of a link, it is the
-section it leads to that says or shows it.
+code or an issue that it links to; those of `PRINTED` must be printed. In the text of a link, it
+is the section it leads to that says or shows it.
 
 A paragraph speaks of the examples beside it: of those that follow, where it ends with a colon.
 What begins in bold speaks of all under the heading, and code to write may stand in any of them.
