@@ -71,9 +71,8 @@ class GraphProgram:
         else:
             self.places = list(feeds[0])
             self.feeds = [list(one.values()) for one in feeds]
-        self.train_ops = train_op if isinstance(train_op, (list, tuple)) else [train_op]
         # An assignment to a resource variable is no operation, but has one.
-        self.train_ops = [getattr(one, "op", one) for one in self.train_ops if one is not None]
+        self.train_ops = [getattr(one, "op", one) for one in in_one_list(train_op)]
         final = self.graph.finalized
         if final:
             self.graph._unsafe_unfinalize()
@@ -268,6 +267,13 @@ def overridden(ops):
         if kind and not kind.startswith(("CustomGradient", "PartitionedCall")):
             return op.name
     return ""
+
+
+def in_one_list(ops):
+    """Return operations that may stand in lists within a list, as `session.run` takes them."""
+    if isinstance(ops, (list, tuple)):
+        return [one for some in ops for one in in_one_list(some)]
+    return [] if ops is None else [ops]
 
 
 def given_to_optimizers(train_ops, trained):

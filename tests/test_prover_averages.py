@@ -1,0 +1,62 @@
+"""Averages and copies of weights, and train ops that nothing orders."""
+
+import numpy as np
+import tensorflow as tf
+
+from prover.compare import compare
+from prover.record import record
+
+v1 = tf.compat.v1
+X = np.random.RandomState(1).normal(size=(6, 3)).astype("f4")
+TAU = 0.05
+
+
+def recorded(path, train_ops_of, optimizer=v1.train.AdamOptimizer):
+    """Record a graph with a weight, a bias that begins at zero, and a copy that follows it."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder("float32", [None, 3])
+        w = v1.get_variable("w", [3, 1], initializer=v1.constant_initializer(0.3))
+        b = v1.get_variable("b", [1], initializer=v1.zeros_initializer())
+        copy = v1.get_variable("copy", [1], initializer=v1.zeros_initializer(), trainable=False)
+        loss = tf.reduce_mean((x @ w + b - 1.0) ** 2)
+        train = optimizer(0.002).minimize(loss)
+        follow = copy.assign((1 - TAU) * copy + TAU * b)
+        session.run(v1.global_variables_initializer())
+        record(path, session, loss, {x: X}, train_ops_of(train, follow))
+
+
+def in_a_list(train, follow):
+    """Return the ops as many old programs hold them: copies in a list of their own."""
+    return [train, [follow]]
+
+
+def ported(make, follow=True):
+    """Return a step with Keras 3 variables, weights and optimizer."""
+    layer = tf.keras.layers.Dense(1, name="layer")
+    layer.build([None, 3])
+    copy = tf.Variable([0.0], trainable=False, name="copy")
+    optimizer, weights = make(0.002), layer.trainable_variables
+    held = weights if hasattr(optimizer, "build") else [one.value for one in weights]
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((layer(x) - 1.0) ** 2)
+        gradients = tape.gradient(loss, held)
+        optimizer.apply_gradients(zip(gradients, held, strict=True))
+        if follow:
+            copy.assign((1 - TAU) * copy + TAU * layer.bias)
+        return loss, gradients
+
+    return step, [*weights, *([copy] if follow else [])], optimizer
+
+
+def precise(rate):
+    """Return Keras's Adam with the epsilon of v1's."""
+    return tf.keras.optimizers.Adam(rate, epsilon=1e-8)
+
+
+def test_v1_optimizer_gets_what_keras_variables_hold(tmp_path):
+    """RMSProp of v1 asks a variable for what those of Keras 3 lack."""
+    recorded(path := str(tmp_path / "old.npz"), in_a_list, v1.train.RMSPropOptimizer)
+    report = compare(path, *ported(v1.train.RMSPropOptimizer))
+    assert report.verdict == "the same", str(report)
