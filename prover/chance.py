@@ -27,7 +27,8 @@ def random_parts(sides, names, compared):
             apart = one.noise["twice " + kind][t, k]
             lines.append(
                 f"the {side} differs from itself: run twice from the same weights, the {kind} "
-                f"of {names[kind][k]} in step {t + 1} is apart by {apart:.2g}. " + advice(drawn)
+                f"of {names[kind][k]} in step {t + 1} is apart by {apart:.2g}. "
+                + advice(drawn, side == "old program" and one.about["kinds"])
             )
         notes += [
             f"the gradient of {names['gradient'][k]} is nothing but rounding beside the others: "
@@ -53,10 +54,15 @@ def chance_of(record):
     return bad, rounded
 
 
-def advice(drawn):
-    """Return what to do about chance."""
+def advice(drawn, graph):
+    """Return what to do about chance, which in a graph can be the order of two operations."""
     if drawn:
         return f"It draws {', '.join(drawn)}: switch dropout and noise off, or feed what is drawn"
+    if graph:
+        return (
+            "Two train ops, or two updates of one average, may run in either order: give a list of "
+            "train ops, or order them by tf.control_dependencies"
+        )
     return (
         "If the step keeps state, such as an optimizer, pass it as optimizer= or among the "
         "variables; else switch off what is random, or call "

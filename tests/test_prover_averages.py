@@ -60,3 +60,18 @@ def test_v1_optimizer_gets_what_keras_variables_hold(tmp_path):
     recorded(path := str(tmp_path / "old.npz"), in_a_list, v1.train.RMSPropOptimizer)
     report = compare(path, *ported(v1.train.RMSPropOptimizer))
     assert report.verdict == "the same", str(report)
+
+
+def test_advice_for_a_graph_is_about_its_order(tmp_path):
+    """An old graph that draws nothing, and differs from itself, has operations that race."""
+    path, seen = str(tmp_path / "old.npz"), iter(range(10000))
+
+    def raced(train, follow):
+        late = v1.py_func(lambda value: value + np.float32(next(seen)), [follow], "float32")
+        w = v1.trainable_variables()[0]
+        return [train, w.assign_add(tf.ones([3, 1]) * late)]
+
+    recorded(path, raced)
+    report = compare(path, *ported(precise))
+    assert report.verdict == "not comparable", str(report)
+    assert "may run in either order: give a list of train ops" in report.notes[0]
