@@ -70,7 +70,8 @@ def judged(old, new, loss_with=None):
     chance, rounding = random_parts({"old program": old, "new step": new}, names, compared)
     old = with_nearer_numbers(old, new, tolerance)
     apart = gaps(new.steps, old.steps)
-    apart["step"] = without_common(new, old, apart["step"])
+    apart["step"], common = without_common(new, old, apart["step"], tolerance["step"])
+    tolerance["state"] += common  # a copy of a weight that began at zero has the same factor
     silent = [name for name, one in (("old", old), ("new", new)) if one.about["silent"]]
     if silent:
         tolerance["gradient"][:] = np.inf
@@ -229,15 +230,20 @@ def with_nearer_numbers(old, new, tolerance):
     return old
 
 
-def without_common(new, old, apart):
-    """Return differences of steps, less a factor of each weight that rounding can explain."""
-    found = apart.copy()
+def without_common(new, old, apart, tolerance):
+    """Return differences of steps, less a factor of each weight that rounding can explain.
+
+    And, for each step, how far the factors up to it were off that were needed.
+    """
+    found, most = apart.copy(), np.zeros((len(old.steps), 1))
     for t, (one, was) in enumerate(zip(new.steps, old.steps)):
         for k, (a, b) in enumerate(settled(one, was)):
             factor, _ = factor_between([a], [b])
             if abs(factor - 1) < COMMON:
                 found[t, k] = min(found[t, k], relative_difference(a / factor, b))
-    return found
+                if found[t, k] <= tolerance[t, k] < apart[t, k]:
+                    most[t] = max(most[t], abs(factor - 1))
+    return found, np.maximum.accumulate(most)
 
 
 def other_form(new, tolerance, names):
