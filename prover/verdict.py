@@ -103,6 +103,7 @@ def judged(old, new, loss_with=None):
                 notes.append(f"the cause could not be looked for: {first_line(error)}")
     else:
         verdict, notes = ("differs" if forms else "the same"), forms + notes
+        notes += left_out(old, matched)
     rows = [
         Gap(
             kind,
@@ -116,6 +117,20 @@ def judged(old, new, loss_with=None):
         for (t, k), bad in np.ndenumerate(wrong[kind])
     ]
     return Report(verdict, notes, cause, rows, new.about["matched"], old, new)
+
+
+def left_out(old, matched):
+    """Return a line on the averages and copies that the old step moves, and nothing new holds."""
+    trained = len(old.trained)
+    names = [
+        one.name
+        for k, one in enumerate(old.others)
+        if one.name not in matched
+        and one.dtype.startswith(REAL)
+        and any(np.any(step.state[k] != old.start[trained + k]) for step in old.steps)
+    ]
+    said = "the old step moves {}, and no variable that you pass holds it: not compared"
+    return [said.format(listed_names(names))] if names else []
 
 
 def rounded_to_single(old, new, wrong, apart):

@@ -83,3 +83,13 @@ def test_copy_of_a_weight_may_be_off_as_the_weight_is(tmp_path):
     report = compare(path, *ported(precise))
     assert report.verdict == "the same", str(report)
     assert not report.notes
+
+
+def test_copy_that_is_left_out_is_told(tmp_path):
+    """The weights are the same, and the line says what nobody looked at."""
+    recorded(path := str(tmp_path / "old.npz"), in_a_list)
+    report = compare(path, *ported(precise, follow=False))
+    assert report.verdict == "the same", str(report)
+    assert report.notes == [
+        "the old step moves copy, and no variable that you pass holds it: not compared"
+    ]
