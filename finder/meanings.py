@@ -240,7 +240,7 @@ class Names(Bindings):
         found = set()
         for one in meanings:
             bare = one.path.rstrip("()")
-            if one.path.endswith(("ScipyOptimizerInterface()", "ExternalOptimizerInterface()")):
+            if bare.endswith(("ScipyOptimizerInterface", "ExternalOptimizerInterface")):
                 found.add("scipy")
             elif one.kind in ("class", "super"):
                 found.add(self.class_kind(one.of, depth))
@@ -261,7 +261,7 @@ class Names(Bindings):
         for base in owner.node.bases:
             kinds.add(self.optimizer_kind(self.meanings(base, owner.parent), depth + 1))
             last = getattr(base, "attr", getattr(base, "id", ""))
-            if "ptimizer" in last and not kinds & {"v1", "keras", "local", "foreign"}:
+            if "ptimizer" in last and not kinds & {"scipy", "v1", "keras", "local", "foreign"}:
                 kinds.add("likely")
-        order = ("v1", "keras", "likely", "foreign")
+        order = ("scipy", "v1", "keras", "likely", "foreign")
         return next((kind for kind in order if kind in kinds), "local")
