@@ -72,7 +72,8 @@ class GraphProgram:
             self.places = list(feeds[0])
             self.feeds = [list(one.values()) for one in feeds]
         # An assignment to a resource variable is no operation, but has one.
-        self.train_ops = [getattr(one, "op", one) for one in in_one_list(train_op)]
+        every = v1.nest.flatten(train_op)
+        self.train_ops = [getattr(one, "op", one) for one in every if one is not None]
         final = self.graph.finalized
         if final:
             self.graph._unsafe_unfinalize()
@@ -267,13 +268,6 @@ def overridden(ops):
         if kind and not kind.startswith(("CustomGradient", "PartitionedCall")):
             return op.name
     return ""
-
-
-def in_one_list(ops):
-    """Return operations that may stand in lists within a list, as `session.run` takes them."""
-    if isinstance(ops, (list, tuple)):
-        return [one for some in ops for one in in_one_list(some)]
-    return [] if ops is None else [ops]
 
 
 def given_to_optimizers(train_ops, trained):

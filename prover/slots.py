@@ -42,10 +42,4 @@ def make_slots(optimizer, variables):
         optimizer._create_slots(variables)
     elif hasattr(optimizer, "_create_slots"):  # of tf.compat.v1.train
         optimizer._prepare()
-        optimizer._create_slots([inner(one) for one in variables])
-
-
-def inner(variable):
-    """Return the variable that one of Keras 3 holds, which the optimizers of v1 are given."""
-    held = getattr(variable, "value", None)  # a method of the others
-    return held if hasattr(held, "assign") else variable
+        optimizer._create_slots([one.value if hasattr(one, "path") else one for one in variables])

@@ -121,14 +121,9 @@ def judged(old, new, loss_with=None):
 
 def left_out(old, matched):
     """Return a line on the averages and copies that the old step moves, and nothing new holds."""
-    trained = len(old.trained)
-    names = [
-        one.name
-        for k, one in enumerate(old.others)
-        if one.name not in matched
-        and one.dtype.startswith(REAL)
-        and any(np.any(step.state[k] != old.start[trained + k]) for step in old.steps)
-    ]
+    ends = zip(old.others, old.start[len(old.trained) :], old.steps[-1].state)
+    moved = [one for one, start, end in ends if np.any(start != end)]
+    names = [one.name for one in moved if one.name not in matched and one.dtype.startswith(REAL)]
     said = "the old step moves {}, and no variable that you pass holds it: not compared"
     return [said.format(listed_names(names))] if names else []
 
