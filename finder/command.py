@@ -5,6 +5,7 @@ import sys
 
 from .choice import explained_code, made_choice, read_baseline, without_known, write_baseline
 from .files import code_files, fix_file, looked_at, looked_at_each
+from .notebooks import notebook_lines
 from .report import print_report, to_do
 from .rules import VERSION
 
@@ -114,7 +115,11 @@ def counting_findings(looked, choice):
     """Return the findings in a file that count."""
     if not looked.findings:
         return []
-    lines = re.split("\r\n|\r|\n", looked.decoded.text)
+    text = looked.decoded.text
+    if looked.findings[0].cell is not None:  # a line of the file may hold a whole cell
+        code = {one[2:]: one.code for one in notebook_lines(text)}
+        return [one for one in looked.findings if choice.wants(one, code[one.cell, one.cell_line])]
+    lines = re.split("\r\n|\r|\n", text)
     return [one for one in looked.findings if choice.wants(one, lines[one.line - 1])]
 
 

@@ -93,13 +93,16 @@ def test_release_of_the_code_and_of_its_goal(code_folder, capsys):
         ("# noqathing", ["TFG101", "TFG102", "TFG201"]),
     ],
 )
-@pytest.mark.parametrize("kind", ["py", "ipynb"])
+@pytest.mark.parametrize("kind", ["py", "ipynb", "one line of ipynb"])
 def test_comment_silences_its_line(comment, left, kind, code_folder, capsys):
-    """In a notebook, too; a code that is named silences no other one."""
+    """In a notebook, too, however it is packed; a code that is named silences no other one."""
     text = TEXT.replace("(y, x)\nh", f"(y, x)  {comment}\nh")
     if kind == "ipynb":
         cell = {"cell_type": "code", "source": text.splitlines(keepends=True)}
         text = json.dumps({"cells": [cell]}, indent=1)
+    elif kind.endswith("ipynb"):
+        cells = [{"cell_type": "code", "source": text}]
+        text, kind = json.dumps({"cells": cells}), "ipynb"
     (code_folder / f"b.{kind}").write_text(text)
     assert found_codes(capsys, f"b.{kind}")[1] == left
 
