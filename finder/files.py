@@ -74,12 +74,12 @@ def looked_at(path):
         return Looked([], getattr(error, "strerror", None) or str(error).split("\n")[0][:100])
     except (RecursionError, MemoryError) as error:
         return Looked([], f"too deep to read, skipped ({type(error).__name__})")
-    message, ways = decoded.message, {one.how for one in found}
+    says, ways = [decoded.message], {one.how for one in found}
     if "words" in ways:
-        message = message or "not Python 3; lines that are no Python were searched for names"
+        says.append("not Python 3; lines that are no Python were searched for names")
     elif "mended" in ways:
-        message = message or "not Python 3 (Python 2?), mended to be read"
-    return Looked(found, message, decoded)
+        says.append("not Python 3 (Python 2?), mended to be read")
+    return Looked(found, "; ".join(filter(None, says)), decoded)
 
 
 def code_files(paths, excludes, markdown, unread):

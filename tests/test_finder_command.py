@@ -35,6 +35,15 @@ def tree(tmp_path):
     return tmp_path
 
 
+def test_says_that_it_is_python_2_of_an_unknown_encoding(tmp_path, capsys):
+    """The encoding is not all that there is to say."""
+    data = "# 梯度\nimport tensorflow as tf\nprint 1, tf.gradients(y, x)\n".encode("gbk")
+    (tmp_path / "old.py").write_bytes(data)
+    assert find_command([str(tmp_path)]) == 1
+    says = capsys.readouterr().err
+    assert "not utf-8, read as latin-1; not Python 3 (Python 2?), mended to be read" in says
+
+
 def test_reads_on_past_what_it_cannot_read(tree, capsys):
     """One line for each file that is not as it should be; the others are read."""
     assert find_command([str(tree), "--format", "json"]) == 1
