@@ -42,7 +42,7 @@ for _rule in RULE.values():
         METHODS.setdefault(_method, {})[_rule.of] = _rule
 WORDS = {name.rsplit(".", 1)[-1] for name in NAMES} | set(METHODS) | {"total_loss", "GradientTape"}
 # Words that are everywhere say nothing; what calls `train` of slim names slim somewhere.
-TRIGGERS = sorted(WORDS - {"function", "gradient", "train"} | {"slim", "tf_slim"})
+TRIGGERS = sorted(WORDS - {"function", "gradient", "train"} | {"slim", "tf_slim", "grad_ys"})
 TRIGGER_K = re.compile(r"\.function\b|\bfunction\s*\(")
 VERDICTS = ("lost", "recipe", "gone", "renamed", "same")  # the worst first
 
