@@ -1,6 +1,8 @@
 """What an optimizer keeps beside the weights: made now, found, and as it was at first."""
 
 import contextlib
+import copy
+from types import SimpleNamespace
 
 from .forms import NotComparable
 
@@ -16,7 +18,9 @@ def slots_of(optimizers):
 
 def unstepped(optimizer, variables):
     """Return an optimizer, or another one as it was before it stepped; None if it does not tell."""
-    count = getattr(optimizer, "iterations", 0)  # those of tf.compat.v1.train do not count
+    if hasattr(optimizer, "_non_slot_dict"):  # of tf.compat.v1.train, which do not count steps
+        return unstepped_v1(optimizer, variables)
+    count = getattr(optimizer, "iterations", 0)
     if not hasattr(count, "__int__") or not int(count):
         return optimizer
     with contextlib.suppress(Exception):  # one written by hand may not say how it was made
@@ -26,6 +30,25 @@ def unstepped(optimizer, variables):
         if shapes[0] == shapes[1]:
             return made
     return None
+
+
+def unstepped_v1(optimizer, variables):
+    """Return what stands for an optimizer of tf.compat.v1.train, with its slots as they began."""
+    made, names = copy.copy(optimizer), ("_slots", "_non_slot_dict", "_deferred_slot_restorations")
+    for name in names:
+        setattr(made, name, {})
+    make_slots(made, variables)
+    held = [flat_slots(one) for one in (optimizer, made)]
+    first = {id(one): held[1].get(key, one) for key, one in held[0].items()}
+    return SimpleNamespace(variables=[first.get(id(one), one) for one in slots_of([optimizer])])
+
+
+def flat_slots(optimizer):
+    """Return the variables of an optimizer of tf.compat.v1.train by what it calls them."""
+    found = {(None, key): one for key, one in optimizer._non_slot_dict.items()}
+    for name, some in optimizer._slots.items():
+        found.update({(name, key): one for key, one in some.items()})
+    return found
 
 
 def make_slots(optimizer, variables):

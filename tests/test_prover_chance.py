@@ -156,6 +156,21 @@ def test_optimizer_that_has_stepped_starts_anew(kind, tmp_path):
     assert all(map(np.array_equal, held, new[2].variables))
 
 
+@pytest.mark.parametrize("kind", ["RMSProp", "Adam", "Adagrad"])
+def test_optimizer_of_v1_that_has_stepped_starts_anew(kind, tmp_path):
+    """It counts no steps: its slots are made anew, and afterwards it holds what it held."""
+    path = str(tmp_path / "old.npz")
+    made = getattr(tf.compat.v1.train, f"{kind}Optimizer")
+    new, fresh = (five_weights(optimizer=made(0.01)) for _ in range(2))
+    record_step(path, *fresh[:2], (X, Y), fresh[2])
+    for _ in range(3):
+        new[0](X, Y)
+    held = [np.array(one) for one in new[2].variables()]
+    report = compare(path, *new)
+    assert report.verdict == "the same", str(report)
+    assert all(map(np.array_equal, held, new[2].variables()))
+
+
 def test_optimizer_that_cannot_be_made_again_is_told(kept_record):
     """Its first state is not known: a line says that it goes on from what it holds."""
 
