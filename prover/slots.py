@@ -34,21 +34,18 @@ def unstepped(optimizer, variables):
 
 def unstepped_v1(optimizer, variables):
     """Return what stands for an optimizer of tf.compat.v1.train, with its slots as they began."""
-    made, names = copy.copy(optimizer), ("_slots", "_non_slot_dict", "_deferred_slot_restorations")
-    for name in names:
-        setattr(made, name, {})
+    made = copy.copy(optimizer)
+    made._slots, made._non_slot_dict, made._deferred_slot_restorations = {}, {}, {}
     make_slots(made, variables)
-    held = [flat_slots(one) for one in (optimizer, made)]
-    first = {id(one): held[1].get(key, one) for key, one in held[0].items()}
+    fresh = flat_slots(made)
+    first = {id(one): fresh.get(key, one) for key, one in flat_slots(optimizer).items()}
     return SimpleNamespace(variables=[first.get(id(one), one) for one in slots_of([optimizer])])
 
 
 def flat_slots(optimizer):
     """Return the variables of an optimizer of tf.compat.v1.train by what it calls them."""
-    found = {(None, key): one for key, one in optimizer._non_slot_dict.items()}
-    for name, some in optimizer._slots.items():
-        found.update({(name, key): one for key, one in some.items()})
-    return found
+    groups = {**optimizer._slots, None: optimizer._non_slot_dict}
+    return {(name, key): one for name, some in groups.items() for key, one in some.items()}
 
 
 def make_slots(optimizer, variables):
