@@ -70,7 +70,7 @@ class GraphProgram:
             self.feeds = None
         else:
             self.places = list(feeds[0])
-            self.feeds = [values_at(self.places, one) for one in feeds]
+            self.feeds = feeds
         # An assignment to a resource variable is no operation, but has one.
         every = v1.nest.flatten(train_op)
         self.train_ops = [getattr(one, "op", one) for one in every if one is not None]
@@ -128,7 +128,7 @@ class GraphProgram:
         if self.feeds is None:
             return [[np.array(one) for one in self.session.run(self.places)] for _ in range(steps)]
         return [
-            [as_fed(*both) for both in zip(self.places, self.feeds[t % len(self.feeds)])]
+            [as_fed(place, self.feeds[t % len(self.feeds)][place]) for place in self.places]
             for t in range(steps)
         ]
 
@@ -203,13 +203,6 @@ class GraphProgram:
 def present(values):
     """Return those that are not None."""
     return [one for one in values if one is not None]
-
-
-def values_at(places, feed):
-    """Return the values of a feed in the order of some placeholders, which are all it feeds."""
-    if set(feed) != set(places):
-        raise NotComparable("every feed dictionary must feed the same placeholders")
-    return [feed[place] for place in places]
 
 
 def as_fed(place, value):

@@ -1,4 +1,4 @@
-"""Averages and copies of weights, and train ops that nothing orders."""
+"""Averages and copies of weights, train ops that nothing orders, and feeds in any order."""
 
 import numpy as np
 import tensorflow as tf
@@ -93,3 +93,15 @@ def test_copy_that_is_left_out_is_told(tmp_path):
     assert report.notes == [
         "the old step moves copy, and no variable that you pass holds it: not compared"
     ]
+
+
+def test_feeds_are_taken_by_their_placeholders(tmp_path):
+    """In whatever order each dictionary names them."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x, y = (v1.placeholder("float32", [2], name) for name in "xy")
+        w = v1.get_variable("w", [2], initializer=v1.constant_initializer(0.3))
+        train = v1.train.AdamOptimizer(0.1).minimize(loss := tf.reduce_sum((w * x - y) ** 2))
+        session.run(v1.global_variables_initializer())
+        feeds = [{x: [1.0, 2.0], y: [3.0, 4.0]}, {y: [5.0, 6.0], x: [7.0, 8.0]}]
+        made = record(str(tmp_path / "old.npz"), session, loss, feeds, train)
+    assert [one.tolist() for one in made.steps[1].inputs] == [[7.0, 8.0], [5.0, 6.0]]

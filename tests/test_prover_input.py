@@ -501,25 +501,6 @@ def test_wrong_feed_is_told(fed, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("more", [False, True])
-def test_feeds_are_taken_by_their_placeholders(more, tmp_path):
-    """In whatever order each dictionary names them; and one that names others is refused."""
-    with tf.Graph().as_default(), v1.Session() as session:
-        x, y, z = (v1.placeholder_with_default(np.ones(2, "f4"), [2], name) for name in "xyz")
-        w = v1.get_variable("w", initializer=np.ones(2, "f4"))
-        loss = tf.reduce_sum((w * x - y) ** 2 * z)
-        train = v1.train.GradientDescentOptimizer(0.1).minimize(loss)
-        session.run(v1.global_variables_initializer())
-        other = {z: [2.0, 2.0]} if more else {}
-        feeds = [{x: [1.0, 2.0], y: [3.0, 4.0]}, {y: [5.0, 6.0], x: [7.0, 8.0], **other}]
-        call = session, loss, feeds, train
-        if more:
-            assert "the same placeholders" in refusal_of(record, str(tmp_path / "o.npz"), *call)
-        else:
-            made = record(str(tmp_path / "old.npz"), *call)
-            assert [one.tolist() for one in made.steps[1].inputs] == [[7.0, 8.0], [5.0, 6.0]]
-
-
 # ------------------------------------------------------------ what a step returns
 
 
