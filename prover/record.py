@@ -31,6 +31,9 @@ def record(path, session, loss, inputs, train_op, variables=None, gradients=None
     Raises:
         NotComparable: The program cannot be recorded; the message says why.
     """
+    feeds = [set(one) for one in inputs if isinstance(one, dict)]
+    if any(one != feeds[0] for one in feeds):
+        raise NotComparable("the feed dictionaries do not all name the same placeholders")
     program = GraphProgram(session, loss, inputs, train_op, variables, gradients)
     names = [getattr(one, "name", str(one)).split(":")[0] for one in program.places]
     return written(path, program, names, steps)

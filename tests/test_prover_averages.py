@@ -1,9 +1,11 @@
 """Averages and copies of weights, train ops that nothing orders, and feeds in any order."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from prover.compare import compare
+from prover.forms import NotComparable
 from prover.record import record
 
 v1 = tf.compat.v1
@@ -105,3 +107,17 @@ def test_feeds_are_taken_by_their_placeholders(tmp_path):
         feeds = [{x: [1.0, 2.0], y: [3.0, 4.0]}, {y: [5.0, 6.0], x: [7.0, 8.0]}]
         made = record(str(tmp_path / "old.npz"), session, loss, feeds, train)
     assert [one.tolist() for one in made.steps[1].inputs] == [[7.0, 8.0], [5.0, 6.0]]
+
+
+def test_feeds_of_other_placeholders_are_told(tmp_path):
+    """What only a later dictionary feeds would be left out of the record."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder("float32", [2], "x")
+        rate = v1.placeholder_with_default(1.0, [], "rate")
+        w = v1.get_variable("w", [2], initializer=v1.constant_initializer(0.3))
+        train = v1.train.GradientDescentOptimizer(rate).minimize(loss := tf.reduce_sum(w * x))
+        session.run(v1.global_variables_initializer())
+        feeds = [{x: [1.0, 2.0]}, {x: [1.0, 2.0], rate: 0.5}]
+        with pytest.raises(NotComparable, match="do not all name the same placeholders"):
+            record(str(tmp_path / "old.npz"), session, loss, feeds, train)
+    assert not list(tmp_path.iterdir())
