@@ -42,7 +42,8 @@ for _rule in RULE.values():
         METHODS.setdefault(_method, {})[_rule.of] = _rule
 WORDS = {name.rsplit(".", 1)[-1] for name in NAMES} | set(METHODS) | {"total_loss", "GradientTape"}
 # Words that are everywhere say nothing; what calls `train` of slim names slim somewhere.
-TRIGGERS = sorted(WORDS - {"function", "gradient", "train"} | {"slim", "tf_slim", "grad_ys"})
+OF_TAPES = {one for one in RULE["old keyword on a tape"].arguments if "_" in one}
+TRIGGERS = sorted(WORDS - {"function", "gradient", "train"} | {"slim", "tf_slim"} | OF_TAPES)
 TRIGGER_K = re.compile(r"\.function\b|\bfunction\s*\(")
 VERDICTS = ("lost", "recipe", "gone", "renamed", "same")  # the worst first
 
