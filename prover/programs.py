@@ -4,8 +4,9 @@ import contextlib
 from collections import namedtuple
 
 from .arrays import np
+from .feeds import as_fed, places_and_feeds
 from .forms import UNITS, NotComparable, Weight, as_stored, first_line
-from .slots import make_slots, slots_of, unstepped
+from .slots import make_slots, slots_of, unstepped, unwrapped
 from .summands import NUMBERS, Examples, ancestors, behind_imaginary, of_summands, summands_of
 
 KEPT = "beta1_power", "beta2_power", "global_step"  # what optimizers keep beside their slots
@@ -61,16 +62,7 @@ class GraphProgram:
         ]
         self.others = [one for one in others if one not in self.kept]
         self.variables = trained + self.others
-        feeds = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-        self.pipeline = not (feeds and isinstance(feeds[0], dict)) or not any(
-            map(is_value, feeds[0].values())
-        )
-        if self.pipeline:  # tensors of a pipeline: what they give is recorded, and fed again
-            self.places = list(feeds[0].values()) if isinstance(feeds[0], dict) else list(feeds)
-            self.feeds = None
-        else:
-            self.places = list(feeds[0])
-            self.feeds = feeds
+        self.places, self.feeds = places_and_feeds(self.graph, inputs)
         # An assignment to a resource variable is no operation, but has one.
         every = v1.nest.flatten(train_op)
         self.train_ops = [getattr(one, "op", one) for one in every if one is not None]
@@ -205,18 +197,6 @@ def present(values):
     return [one for one in values if one is not None]
 
 
-def as_fed(place, value):
-    """Return a value of a feed as an array, of the type of its placeholder."""
-    kind = getattr(place, "dtype", None)
-    kind = np.dtype(kind.base_dtype.as_numpy_dtype) if kind else None
-    return np.array(value, None if kind is None or kind.kind == "O" else kind)
-
-
-def is_value(value):
-    """Return whether a feed is a value, and not a tensor."""
-    return not hasattr(value, "graph") and value is not None
-
-
 def stops_of(nodes, functions=()):
     """Return how often operations through which no gradient goes stand behind a variable.
 
@@ -337,7 +317,7 @@ class StepProgram:
         self.trained = trained
         self.variables = trained + [one for one in every if not one.trainable]
         self.optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
-        self.optimizers = [one for one in self.optimizers if one is not None]
+        self.optimizers = [unwrapped(one) for one in self.optimizers if one is not None]
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []

@@ -31,9 +31,6 @@ def record(path, session, loss, inputs, train_op, variables=None, gradients=None
     Raises:
         NotComparable: The program cannot be recorded; the message says why.
     """
-    feeds = [set(one) for one in inputs if isinstance(one, dict)]
-    if any(one != feeds[0] for one in feeds):
-        raise NotComparable("the feed dictionaries do not all name the same placeholders")
     program = GraphProgram(session, loss, inputs, train_op, variables, gradients)
     names = [getattr(one, "name", str(one)).split(":")[0] for one in program.places]
     return written(path, program, names, steps)
@@ -135,7 +132,7 @@ def without_hidden(inputs):
     """Return inputs with zeros where another one, a mask, is zero."""
     found = list(inputs)
     for mask in inputs:
-        if np.ndim(mask) and np.any(mask) and set(np.unique(mask)) == {0, 1}:
+        if np.ndim(mask) and set(np.unique(mask)) == {0, 1}:
             for k, one in enumerate(found):
                 if one is not mask and np.shape(one)[: mask.ndim] == mask.shape:
                     places = mask.reshape(mask.shape + (1,) * (one.ndim - mask.ndim)) == 0

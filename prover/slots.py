@@ -16,6 +16,12 @@ def slots_of(optimizers):
     return found
 
 
+def unwrapped(optimizer):
+    """Return the optimizer inside one of tf.compat.v1.train, such as Horovod's, that holds none."""
+    inner = getattr(optimizer, "_optimizer", None) or getattr(optimizer, "_opt", None)
+    return unwrapped(inner) if inner and hasattr(optimizer, "_non_slot_dict") else optimizer
+
+
 def unstepped(optimizer, variables):
     """Return an optimizer, or another one as it was before it stepped; None if it does not tell."""
     if hasattr(optimizer, "_non_slot_dict"):  # of tf.compat.v1.train, which do not count steps

@@ -98,7 +98,7 @@ def test_copy_that_is_left_out_is_told(tmp_path):
 
 
 def test_feeds_are_taken_by_their_placeholders(tmp_path):
-    """In whatever order each dictionary names them."""
+    """In whatever order each dictionary names them, and by names, too."""
     with tf.Graph().as_default(), v1.Session() as session:
         x, y = (v1.placeholder("float32", [2], name) for name in "xy")
         w = v1.get_variable("w", [2], initializer=v1.constant_initializer(0.3))
@@ -106,7 +106,43 @@ def test_feeds_are_taken_by_their_placeholders(tmp_path):
         session.run(v1.global_variables_initializer())
         feeds = [{x: [1.0, 2.0], y: [3.0, 4.0]}, {y: [5.0, 6.0], x: [7.0, 8.0]}]
         made = record(str(tmp_path / "old.npz"), session, loss, feeds, train)
-    assert [one.tolist() for one in made.steps[1].inputs] == [[7.0, 8.0], [5.0, 6.0]]
+        named = [{f"{k.op.name}:0": v for k, v in one.items()} for one in feeds]
+        again = record(str(tmp_path / "old.npz"), session, loss, [named[0], feeds[1]], train)
+    for one in (made, again):
+        assert [x.tolist() for x in one.steps[1].inputs] == [[7.0, 8.0], [5.0, 6.0]]
+        assert [x.dtype.name for x in one.steps[0].inputs] == ["float32"] * 2
+
+
+@pytest.mark.parametrize("kind", ["one", "pair"])
+def test_what_an_iterator_gives_is_recorded(kind, tmp_path):
+    """A single tensor, and features in a dictionary beside a label."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        data = v1.data.Dataset.from_tensor_slices(({"x": [1.0, 2.0, 3.0]}, [3.0, 2.0, 1.0]))
+        data = data.map(lambda x, y: x["x"]) if kind == "one" else data
+        given = v1.data.make_one_shot_iterator(data.repeat().batch(2)).get_next()
+        x, y = (given, 1.0) if kind == "one" else (given[0]["x"], given[1])
+        w = v1.get_variable("w", [], initializer=v1.constant_initializer(0.3))
+        train = v1.train.AdamOptimizer(0.1).minimize(loss := tf.reduce_sum((w * x - y) ** 2))
+        session.run(v1.global_variables_initializer())
+        made = record(str(tmp_path / "old.npz"), session, loss, given, train)
+    fed = [one.tolist() for one in made.steps[1].inputs]
+    assert fed == [[3.0, 1.0], [1.0, 3.0]][: 1 + (kind == "pair")]
+
+
+def test_sparse_placeholder_is_told(tmp_path):
+    """Its tensors can be fed, each by itself."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.sparse_placeholder("float32", [2, 3])
+        w = v1.get_variable("w", [3, 1], initializer=v1.constant_initializer(0.3))
+        loss = tf.reduce_sum(tf.sparse.sparse_dense_matmul(x, w) ** 2)
+        train = v1.train.AdamOptimizer(0.1).minimize(loss)
+        session.run(v1.global_variables_initializer())
+        fed = v1.SparseTensorValue([[0, 1], [1, 2]], [1.0, 2.0], [2, 3])
+        with pytest.raises(NotComparable, match="of a sparse or ragged placeholder"):
+            record(str(tmp_path / "old.npz"), session, loss, {x: fed}, train)
+        feed = {x.indices: fed.indices, x.values: fed.values}
+        made = record(str(tmp_path / "old.npz"), session, loss, feed, train)
+    assert [one.dtype.name for one in made.steps[0].inputs] == ["int64", "float32"]
 
 
 def test_feeds_of_other_placeholders_are_told(tmp_path):

@@ -156,11 +156,18 @@ def test_optimizer_that_has_stepped_starts_anew(kind, tmp_path):
     assert all(map(np.array_equal, held, new[2].variables))
 
 
-@pytest.mark.parametrize("kind", ["RMSProp", "Adam", "Adagrad"])
+def wrapped_adam(rate):
+    """An optimizer of tf.compat.v1.train around another one, as Horovod's."""
+    train = tf.compat.v1.train
+    scale = tf.compat.v1.mixed_precision.FixedLossScale(8.0)
+    return train.experimental.MixedPrecisionLossScaleOptimizer(train.AdamOptimizer(rate), scale)
+
+
+@pytest.mark.parametrize("kind", ["RMSProp", "Adam", "Adagrad", "wrapped"])
 def test_optimizer_of_v1_that_has_stepped_starts_anew(kind, tmp_path):
     """It counts no steps: its slots are made anew, and afterwards it holds what it held."""
     path = str(tmp_path / "old.npz")
-    made = getattr(tf.compat.v1.train, f"{kind}Optimizer")
+    made = getattr(tf.compat.v1.train, f"{kind}Optimizer", wrapped_adam)
     new, fresh = (five_weights(optimizer=made(0.01)) for _ in range(2))
     record_step(path, *fresh[:2], (X, Y), fresh[2])
     for _ in range(3):
