@@ -143,6 +143,8 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
         "h = other_tape.gradient(y, x, grad_ys=v)\r\n"
         "i = tape.gradient(y, x, stop_gradients=x)\r\n"
         "j = tape.gradient(y, x, name=next(n))\r\n"
+        "k = tape.batch_jacobian(ys=y, xs=x, use_pfor=False)\r\n"
+        "l = tape.jacobian(y, x, grad_ys=v)\r\n"
     )
     file = tmp_path / "a.py"
     file.write_bytes(old.encode("latin-1"))
@@ -156,6 +158,8 @@ def test_fix_changes_certain_keywords_alone(tmp_path, capsys):
     assert "target=y, sources=x, output_gradients=v" in got and "# weights" in got
     assert "other_tape.gradient(y, x, grad_ys=v)" in got and "stop_gradients=x" in got
     assert "name=next(n)" in got  # it counts
+    assert "target=y, source=x, experimental_use_pfor=False" in got
+    assert "tape.jacobian(y, x, grad_ys=v)" in got  # it takes none
     assert got.count("\r\n") == got.count("\n")
 
 
