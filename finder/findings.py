@@ -89,29 +89,18 @@ def argument_fates(code, asked):
     return found
 
 
-def keyword_of(call, name):
-    """Return what the called method of a tape calls an argument of a tape, or None."""
-    method = call.func.attr
-    if method == "batch_jacobian" and name == "sources":
-        return "source"
-    lacks = "experimental_use_pfor" if method == "gradient" else "output_gradients"
-    return None if name == lacks else name
-
-
 def edits(code, asked):
     """Yield what `--fix` changes of a call."""
-    text, rule = code.source.text, asked.rule
-    eaten = -1  # where a drop ended that took the comma behind it
+    text, rule, call, eaten = code.source.text, asked.rule, asked.site.node, -1
     for name, (_, passed, span) in asked.given.items():
         if not span or span.start is None or span.name != name:
             continue
-        if name in rule.rename:
-            new = keyword_of(asked.site.node, rule.rename[name])
-            if new and new not in asked.given:
-                yield Edit(span.first, span.first + len(name), new)
+        new = rule.rename.get(f"{vars(call.func).get('attr')}.{name}", rule.rename.get(name))
+        if new and new not in asked.given:
+            yield Edit(span.first, span.first + len(name), new)
         elif name in rule.drop and not has_effect(passed):
             first = span.comma is None or text[span.comma + 1 : span.first].strip()  # or a comment
-            if first or span.comma < eaten:
+            if first or span.comma < eaten:  # where a drop ended that took the comma behind it
                 eaten = re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, span.end).end()
                 yield Edit(span.first, eaten, "")
             else:
