@@ -316,8 +316,9 @@ class StepProgram:
         trained = [one for one in every if one.trainable]
         self.trained = trained
         self.variables = trained + [one for one in every if not one.trainable]
-        self.optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
-        self.optimizers = [unwrapped(one) for one in self.optimizers if one is not None]
+        given = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
+        given = [one for one in given if one is not None]
+        self.optimizers = [unwrapped(one) for one in given]
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
@@ -335,6 +336,9 @@ class StepProgram:
         self.first = self.values(
             self.slots([made or one for one, made in zip(self.optimizers, first)])
         )
+        known = {id(one) for one in self.kept}
+        more = [one for one in self.slots(given) if id(one) not in known]  # such as a loss scale
+        self.kept, self.first = self.kept + more, self.first + self.values(more)
         if session:
             held = self.first
             session.run([one.initializer for one in self.kept])

@@ -17,7 +17,7 @@ def slots_of(optimizers):
 
 
 def unwrapped(optimizer):
-    """Return the optimizer inside one of tf.compat.v1.train, such as Horovod's, that holds none."""
+    """Return the optimizer inside one of tf.compat.v1.train, such as Horovod's, without slots."""
     inner = getattr(optimizer, "_optimizer", None) or getattr(optimizer, "_opt", None)
     return unwrapped(inner) if inner and hasattr(optimizer, "_non_slot_dict") else optimizer
 

@@ -157,9 +157,9 @@ def test_optimizer_that_has_stepped_starts_anew(kind, tmp_path):
 
 
 def wrapped_adam(rate):
-    """An optimizer of tf.compat.v1.train around another one, as Horovod's."""
+    """An optimizer of tf.compat.v1.train around another one, beside a loss scale that grows."""
     train = tf.compat.v1.train
-    scale = tf.compat.v1.mixed_precision.FixedLossScale(8.0)
+    scale = tf.compat.v1.mixed_precision.DynamicLossScale(8.0, 2)
     return train.experimental.MixedPrecisionLossScaleOptimizer(train.AdamOptimizer(rate), scale)
 
 
@@ -175,6 +175,7 @@ def test_optimizer_of_v1_that_has_stepped_starts_anew(kind, tmp_path):
     held = [np.array(one) for one in new[2].variables()]
     report = compare(path, *new)
     assert report.verdict == "the same", str(report)
+    record_step(path, *new[:2], (X, Y), new[2])
     assert all(map(np.array_equal, held, new[2].variables()))
 
 
