@@ -317,8 +317,7 @@ class StepProgram:
         self.trained = trained
         self.variables = trained + [one for one in every if not one.trainable]
         given = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
-        given = [one for one in given if one is not None]
-        self.optimizers = [unwrapped(one) for one in given]
+        self.optimizers = [unwrapped(one) for one in given if one is not None]
         for one in self.optimizers:
             make_slots(one, trained)
         self.unit, self.kinds = lowest_unit([], [kind_of(one) for one in trained]), []
@@ -332,13 +331,11 @@ class StepProgram:
             if made is None
         ]
         self.adopted = [], []
-        self.kept = self.slots(self.optimizers)
-        self.first = self.values(
-            self.slots([made or one for one, made in zip(self.optimizers, first)])
-        )
-        known = {id(one) for one in self.kept}
-        more = [one for one in self.slots(given) if id(one) not in known]  # such as a loss scale
-        self.kept, self.first = self.kept + more, self.first + self.values(more)
+        # Those around others may hold more, such as a loss scale; the slots inside are loaded last.
+        around = [one for one in given if one not in [None, *self.optimizers]]
+        self.kept = self.slots(around + self.optimizers)
+        began = [made or one for one, made in zip(self.optimizers, first)]
+        self.first = self.values(self.slots(around + began))
         if session:
             held = self.first
             session.run([one.initializer for one in self.kept])
