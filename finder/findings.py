@@ -91,16 +91,18 @@ def argument_fates(code, asked):
 
 def edits(code, asked):
     """Yield what `--fix` changes of a call."""
-    text, rule, call, eaten = code.source.text, asked.rule, asked.site.node, -1
+    text, rule = code.source.text, asked.rule
+    eaten = -1  # where a drop ended that took the comma behind it
     for name, (_, passed, span) in asked.given.items():
         if not span or span.start is None or span.name != name:
             continue
-        new = rule.rename.get(f"{vars(call.func).get('attr')}.{name}", rule.rename.get(name))
+        method = getattr(asked.site.node.func, "attr", "")
+        new = rule.rename.get(f"{method}.{name}", rule.rename.get(name))
         if new and new not in asked.given:
             yield Edit(span.first, span.first + len(name), new)
         elif name in rule.drop and not has_effect(passed):
             first = span.comma is None or text[span.comma + 1 : span.first].strip()  # or a comment
-            if first or span.comma < eaten:  # where a drop ended that took the comma behind it
+            if first or span.comma < eaten:
                 eaten = re.compile(r"(?:[ \t]*,[ \t]*)?").match(text, span.end).end()
                 yield Edit(span.first, eaten, "")
             else:
